@@ -71,7 +71,7 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	o, err := a.CreateMerchant(ctx, n)
+	o, err := a.Onboarding.CreateMerchant(ctx, n)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 	if at, err = recovery.CopyFile(ctx, c.Database, temporary); err != nil {
 		return 0, at, err
 	}
-	err = c.proved(ctx, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.MarkCopy(ctx, at) })
+	err = c.proved(ctx, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
 	if err != nil {
 		return 0, at, fmt.Errorf("the copy: %w", err)
 	}
@@ -206,15 +206,15 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	}
 	var lost recovery.RecoveryStatus
 	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
-		_, marked, err := a.Restored(ctx)
+		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
 			if from.IsZero() {
 				return errors.New("it does not say as of when it is, since cascada backup did not make it: say so with --from")
 			}
-			_, err = a.BeginRecovery(ctx, from, time.Time{})
+			_, err = a.Recovery.BeginRecovery(ctx, from, time.Time{})
 		}
 		if err == nil {
-			lost, err = a.Recovery(ctx)
+			lost, err = a.Recovery.Recovery(ctx)
 		}
 		return err
 	})

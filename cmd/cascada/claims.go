@@ -30,7 +30,7 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
+	list, err := a.Claims.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	claim, err := a.AnyClaim(ctx, c.Claim)
+	claim, err := a.Claims.AnyClaim(ctx, c.Claim)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (d database) rule(ctx context.Context, log *slog.Logger, r claims.RuledClai
 		return err
 	}
 	defer a.Close()
-	claim, err := a.RuleClaimAs(ctx, a.Self(), r)
+	claim, err := a.Claims.RuleClaimAs(ctx, a.Self(), r)
 	if err != nil {
 		return err
 	}

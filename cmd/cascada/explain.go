@@ -30,7 +30,7 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 	if strings.HasPrefix(c.Payment, pay.WithdrawalPrefix) {
 		return c.payout(ctx, a)
 	}
-	e, err := a.Explain(ctx, c.Payment)
+	e, err := a.Providers.Explain(ctx, c.Payment)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func called(a pay.Attempt) string {
 
 // payout explains a withdrawal.
 func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
-	e, err := a.ExplainPayout(ctx, c.Payment)
+	e, err := a.Payouts.ExplainPayout(ctx, c.Payment)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error {
-	list, err := a.RateList(ctx)
+	list, err := a.Rates.RateList(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	list, err := a.RateHistory(ctx, currency)
+	list, err := a.Rates.RateHistory(ctx, currency)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.At.IsZero() {
 		c.At = a.Now()
 	}
-	changes, err := a.SetRates(ctx, []pay.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
+	changes, err := a.Rates.SetRates(ctx, []pay.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	changes, err := a.ImportRates(ctx, file, c.Source, c.Force)
+	changes, err := a.Rates.ImportRates(ctx, file, c.Source, c.Force)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}

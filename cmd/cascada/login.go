@@ -35,9 +35,9 @@ func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	if c.Login != "" {
-		return a.RevokeLogin(ctx, a.Self(), c.Login, c.Reason)
+		return a.Access.RevokeLogin(ctx, a.Self(), c.Login, c.Reason)
 	}
-	n, err := a.RevokeLogins(ctx, a.Self(), c.Merchant, c.Key, c.Reason)
+	n, err := a.Access.RevokeLogins(ctx, a.Self(), c.Merchant, c.Key, c.Reason)
 	fmt.Fprintln(stdout, "logins ended:", n)
 	return err
 }

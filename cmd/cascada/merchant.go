@@ -44,7 +44,7 @@ func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		fmt.Fprintln(table, "MERCHANT\tNAME\tEMAIL\tTIER\tSHOP\tSHOP'S NAME")
 	}
 	for after := ""; ; {
-		page, shops, err := a.Merchants(ctx, after, merchantPage)
+		page, shops, err := a.Onboarding.Merchants(ctx, after, merchantPage)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.SetEmail(ctx, a.Self(), c.Merchant, c.Email)
+	return a.Onboarding.SetEmail(ctx, a.Self(), c.Merchant, c.Email)
 }
 
 type merchantTermsCmd struct {
@@ -99,7 +99,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	defer a.Close()
 	m, err := a.AnyMerchant(ctx, c.Merchant)
 	if err == nil && c.RefundFees != nil {
-		m, err = a.SetRefundFees(ctx, a.Self(), c.Merchant, *c.RefundFees)
+		m, err = a.Onboarding.SetRefundFees(ctx, a.Self(), c.Merchant, *c.RefundFees)
 	}
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	list, err := a.Notifications(ctx, c.Payment, int(c.Limit))
+	list, err := a.Notices.Notifications(ctx, c.Payment, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	n, err := a.Notification(ctx, c.Notification)
+	n, err := a.Notices.Notification(ctx, c.Notification)
 	if err != nil {
 		return err
 	}
@@ -93,5 +93,5 @@ func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error
 		return err
 	}
 	defer a.Close()
-	return a.CloseNotification(ctx, c.Notification, c.Note)
+	return a.Notices.CloseNotification(ctx, c.Notification, c.Note)
 }

@@ -43,7 +43,7 @@ func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	found, unread := a.ExportShopper(ctx, a.Self(), c.who())
+	found, unread := a.Privacy.ExportShopper(ctx, a.Self(), c.who())
 	if unread != nil && !errors.Is(unread, privacy.ErrUnread) {
 		return unread
 	}
@@ -186,7 +186,7 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	done, err := a.EraseShopper(ctx, a.Self(), c.who(), !c.Yes)
+	done, err := a.Privacy.EraseShopper(ctx, a.Self(), c.who(), !c.Yes)
 	verb := "erased"
 	if !c.Yes {
 		verb = "would be erased"

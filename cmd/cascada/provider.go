@@ -119,7 +119,7 @@ func printAccount(told shape.Account) error {
 
 // show prints an account as it is now.
 func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
-	s, err := a.ProviderAccount(ctx, id)
+	s, err := a.Providers.ProviderAccount(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		return err
 	}
 	defer a.Close()
-	list, err := a.Accounts(ctx, c.All)
+	list, err := a.Providers.Accounts(ctx, c.All)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 		return err
 	}
 	defer a.Close()
-	if _, err := a.EnableAccount(ctx, a.Self(), c.Account, on); err != nil {
+	if _, err := a.Providers.EnableAccount(ctx, a.Self(), c.Account, on); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -224,7 +224,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	if _, err := a.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
+	if _, err := a.Providers.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
@@ -246,7 +246,7 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	accounts := []string{c.Account}
 	if c.Account == "" {
 		accounts = nil
-		list, err := a.Accounts(ctx, false)
+		list, err := a.Providers.Accounts(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	bad := 0
 	for _, id := range accounts {
-		proof, problem, err := a.ProveAccount(ctx, id)
+		proof, problem, err := a.Providers.ProveAccount(ctx, id)
 		if err != nil {
 			return err
 		}

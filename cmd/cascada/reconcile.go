@@ -90,7 +90,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconcilia
 	if c.Provider == "" || len(c.Report) == 0 {
 		return done, errors.New("say which account's report to compare, and where it is: --provider ACCOUNT --report FILE")
 	}
-	format, err := a.ReportFormat(ctx, c.Provider)
+	format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
 	if err != nil {
 		return done, err
 	}
@@ -128,7 +128,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconcilia
 		}
 		failed = cmp.Or(failed, err)
 	}
-	if done, err = a.Reconcile(ctx, comparison); err != nil {
+	if done, err = a.Reconciliation.Reconcile(ctx, comparison); err != nil {
 		return done, errors.Join(err, out.Flush())
 	}
 	if c.JSON {

@@ -30,7 +30,7 @@ type recoverStatusCmd struct {
 
 func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	return c.with(ctx, log, adapters, func(a *app.App) error {
-		s, err := a.Recovery(ctx)
+		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
 		}
@@ -100,10 +100,10 @@ func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		return err
 	}
 	return c.with(ctx, log, adapters, func(a *app.App) error {
-		if _, err := a.BeginRecovery(ctx, from, to); err != nil {
+		if _, err := a.Recovery.BeginRecovery(ctx, from, to); err != nil {
 			return err
 		}
-		s, err := a.Recovery(ctx)
+		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
 		}
@@ -120,7 +120,7 @@ type recoverListCmd struct {
 
 func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	return c.with(ctx, log, adapters, func(a *app.App) error {
-		format, err := a.ReportFormat(ctx, c.Provider)
+		format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
 		if err != nil {
 			return err
 		}
@@ -140,13 +140,13 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 			}
 			listing.Reports = append(listing.Reports, reconciliation.Report{Name: path, Reader: in})
 		}
-		done, err := a.ReadListing(ctx, listing)
+		done, err := a.Recovery.ReadListing(ctx, listing)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours; %d lines of other kinds\n",
 			done.Lines, done.Known, done.Regained, len(done.Found), done.Foreign, done.Other)
-		s, err := a.Recovery(ctx)
+		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
 		}
@@ -161,7 +161,7 @@ type recoverCoverCmd struct {
 }
 
 func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error { return a.CoverAccount(ctx, c.Account, c.Note) })
+	return c.with(ctx, log, adapters, func(a *app.App) error { return a.Recovery.CoverAccount(ctx, c.Account, c.Note) })
 }
 
 type recoverCloseCmd struct {
@@ -171,7 +171,7 @@ type recoverCloseCmd struct {
 }
 
 func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error { return a.CloseFound(ctx, c.ID, c.Note) })
+	return c.with(ctx, log, adapters, func(a *app.App) error { return a.Recovery.CloseFound(ctx, c.ID, c.Note) })
 }
 
 type recoverEndCmd struct {
@@ -182,10 +182,10 @@ type recoverEndCmd struct {
 
 func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
 	return c.with(ctx, log, adapters, func(a *app.App) error {
-		if _, err := a.EndRecovery(ctx, c.Waiting, c.Note); err != nil {
+		if _, err := a.Recovery.EndRecovery(ctx, c.Waiting, c.Note); err != nil {
 			return err
 		}
-		s, err := a.Recovery(ctx)
+		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
 		}

@@ -28,7 +28,7 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Unsure(ctx, int(c.Limit))
+	list, err := a.Payments.Unsure(ctx, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	p, said, err := a.RulePayment(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	p, said, err := a.Payments.RulePayment(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
@@ -90,7 +90,7 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Unpaid(ctx, int(c.Limit))
+	list, err := a.Payouts.Unpaid(ctx, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	w, err := a.RevealWithdrawal(ctx, a.Self(), c.Withdrawal)
+	w, err := a.Payouts.RevealWithdrawal(ctx, a.Self(), c.Withdrawal)
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
@@ -147,7 +147,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, said, err := a.RuleWithdrawal(ctx, a.Self(), base.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
+	w, said, err := a.Payouts.RuleWithdrawal(ctx, a.Self(), base.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
@@ -166,7 +166,7 @@ func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	list, err := a.WaitingWithdrawals(ctx, int(c.Limit))
+	list, err := a.Payouts.WaitingWithdrawals(ctx, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, err := a.ApproveWithdrawal(ctx, a.Self(), c.Withdrawal, c.Note)
+	w, err := a.Payouts.ApproveWithdrawal(ctx, a.Self(), c.Withdrawal, c.Note)
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}

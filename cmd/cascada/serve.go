@@ -170,7 +170,7 @@ func kind(database string) string {
 
 // demo makes a merchant on an empty database and shows how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
-	o, made, err := s.App.CreateDemo(ctx, onboarding.NewMerchant{
+	o, made, err := s.App.Onboarding.CreateDemo(ctx, onboarding.NewMerchant{
 		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.AnySettlements(ctx, c.Merchant, c.Status, int(c.Limit))
+	list, err := a.Settlements.AnySettlements(ctx, c.Merchant, c.Status, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	s, lines, err := a.AnySettlement(ctx, c.Settlement, c.Lines)
+	s, lines, err := a.Settlements.AnySettlement(ctx, c.Settlement, c.Lines)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Settlement, err)
 	}
@@ -106,7 +106,7 @@ func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
 	defer a.Close()
 	var failed []error
 	for _, id := range c.Settlements {
-		s, err := a.PaySettlement(ctx, id)
+		s, err := a.Settlements.PaySettlement(ctx, id)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", id, err))
 			continue

@@ -27,7 +27,7 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	o, err := a.CreateShop(ctx, c.Merchant, c.Name)
+	o, err := a.Onboarding.CreateShop(ctx, c.Merchant, c.Name)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	shop, err := a.Rebrand(ctx, c.Shop, func(b pay.Brand) pay.Brand {
+	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b pay.Brand) pay.Brand {
 		if c.Color != nil {
 			b.Color = *c.Color
 		}

@@ -102,7 +102,7 @@ func (a *API) accountRoutes() {
 }
 
 func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accountsOut, error) {
-	list, err := a.App.Accounts(ctx, in.All)
+	list, err := a.App.Providers.Accounts(ctx, in.All)
 	out := &accountsOut{}
 	out.Body.Data = make([]shape.Account, 0, len(list))
 	for _, s := range list {
@@ -112,7 +112,7 @@ func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accou
 }
 
 func (a *API) account(ctx context.Context, _ pay.Actor, in *AccountPath) (*accountOut, error) {
-	s, err := a.App.ProviderAccount(ctx, in.ID)
+	s, err := a.App.Providers.ProviderAccount(ctx, in.ID)
 	return a.told(s.ProviderAccount, err)
 }
 
@@ -121,7 +121,7 @@ func (a *API) told(account pay.ProviderAccount, err error) (*accountOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &accountOut{shape.NewAccount(a.App.StatusOf(account))}, nil
+	return &accountOut{shape.NewAccount(a.App.Providers.StatusOf(account))}, nil
 }
 
 func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, error) {
@@ -140,7 +140,7 @@ func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, 
 	if b.Priority != nil {
 		n.Priority = *b.Priority
 	}
-	return a.told(a.App.AddAccount(ctx, by, n))
+	return a.told(a.App.Providers.AddAccount(ctx, by, n))
 }
 
 func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountOut, error) {
@@ -149,7 +149,7 @@ func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountO
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.App.EditAccount(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
+	return a.told(a.App.Providers.EditAccount(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}
@@ -167,22 +167,22 @@ func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountO
 }
 
 func (a *API) remove(ctx context.Context, by pay.Actor, in *removeIn) (*accountOut, error) {
-	return a.told(a.App.RemoveAccount(ctx, by, in.ID, in.Force))
+	return a.told(a.App.Providers.RemoveAccount(ctx, by, in.ID, in.Force))
 }
 
 func (a *API) rotate(ctx context.Context, by pay.Actor, in *rotateIn) (*accountOut, error) {
-	return a.told(a.App.RotateAccount(ctx, by, in.ID, in.Body.Credentials))
+	return a.told(a.App.Providers.RotateAccount(ctx, by, in.ID, in.Body.Credentials))
 }
 
 func (a *API) enable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.EnableAccount(ctx, by, in.ID, true))
+	return a.told(a.App.Providers.EnableAccount(ctx, by, in.ID, true))
 }
 
 func (a *API) disable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.EnableAccount(ctx, by, in.ID, false))
+	return a.told(a.App.Providers.EnableAccount(ctx, by, in.ID, false))
 }
 
 func (a *API) check(ctx context.Context, _ pay.Actor, in *AccountPath) (*checkOut, error) {
-	proof, problem, err := a.App.ProveAccount(ctx, in.ID)
+	proof, problem, err := a.App.Providers.ProveAccount(ctx, in.ID)
 	return &checkOut{shape.Check{Account: in.ID, Result: proof, Problem: problem}}, err
 }

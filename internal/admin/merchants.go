@@ -41,6 +41,6 @@ func (a *API) merchant(ctx context.Context, _ pay.Actor, in *MerchantPath) (*mer
 }
 
 func (a *API) changeMerchant(ctx context.Context, by pay.Actor, in *termsIn) (*merchantOut, error) {
-	m, err := a.App.SetRefundFees(ctx, by, in.ID, in.Body.RefundFees)
+	m, err := a.App.Onboarding.SetRefundFees(ctx, by, in.ID, in.Body.RefundFees)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

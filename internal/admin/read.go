@@ -43,7 +43,7 @@ func (a *API) adapters(context.Context, pay.Actor, *struct{}) (*adaptersOut, err
 }
 
 func (a *API) explanation(ctx context.Context, _ pay.Actor, in *paymentIn) (*explanationOut, error) {
-	e, err := a.App.Explain(ctx, in.ID)
+	e, err := a.App.Providers.Explain(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,5 +51,5 @@ func (a *API) explanation(ctx context.Context, _ pay.Actor, in *paymentIn) (*exp
 }
 
 func (a *API) health(context.Context, pay.Actor, *struct{}) (*healthOut, error) {
-	return &healthOut{shape.NewHealth(a.Node, a.App.Health(), a.Now())}, nil
+	return &healthOut{shape.NewHealth(a.Node, a.App.Providers.Health(), a.Now())}, nil
 }

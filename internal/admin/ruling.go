@@ -82,7 +82,7 @@ func (a *API) rulingRoutes() {
 const unsureLimit = 500
 
 func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut, error) {
-	list, err := a.App.Unsure(ctx, unsureLimit)
+	list, err := a.App.Payments.Unsure(ctx, unsureLimit)
 	out := &unsureOut{}
 	out.Body.Data = make([]shape.UnsurePayment, 0, len(list))
 	for _, p := range list {
@@ -92,7 +92,7 @@ func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut,
 }
 
 func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
-	p, said, err := a.App.RulePayment(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	p, said, err := a.App.Payments.RulePayment(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) 
 
 func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	c, err := a.App.RuleClaimAs(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
+	c, err := a.App.Claims.RuleClaimAs(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ru
 }
 
 func (a *API) ruleWithdrawal(ctx context.Context, by pay.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.RuleWithdrawal(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
+	w, said, err := a.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
 	if err != nil {
 		return nil, err
 	}

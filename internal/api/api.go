@@ -34,6 +34,7 @@ const Base = view.Base
 // API serves the merchants' endpoints.
 type API struct {
 	app    *app.App
+	offer  offer
 	log    *slog.Logger
 	gate   *Gate
 	huma   huma.API
@@ -55,7 +56,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 // New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
+	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -161,6 +162,12 @@ type offer interface {
 	CheckSlug(string) error
 }
 
+// offered is what a service offers.
+type offered struct {
+	*acquiring.Rates
+	*acquiring.Methods
+}
+
 func offerOf(ctx huma.Context) offer {
 	call, _ := ctx.Context().Value(callKey{}).(Call)
 	return call.offer
@@ -226,7 +233,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 // content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	call := Call{request: r, reply: w.Header(), offer: a.app}
+	call := Call{request: r, reply: w.Header(), offer: a.offer}
 	call.RequestID = web.RequestID(ctx.Context())
 	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
 	if err := a.identify(ctx, &call); err != nil {
@@ -270,7 +277,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	web.Owned(ctx.Context(), principal.Merchant)
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
-	a.app.KeyUsed(principal)
+	a.app.Access.KeyUsed(principal)
 	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
@@ -284,7 +291,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
 	}
 	if err != nil {
-		a.app.WentBeyond(ctx.Context(), call.Principal, err)
+		a.app.Access.WentBeyond(ctx.Context(), call.Principal, err)
 		return err
 	}
 	if op.Metadata[readKey] == true {
@@ -300,21 +307,21 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.guess(*call, "", func() error {
 			err := pay.NewError(pay.CodeMissingCredentials, send(call.request.Header))
-			a.app.CredentialRefused(ctx.Context(), call.Principal, err)
+			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
 	}
 	return principal, a.gate.guess(*call, credential, func() (err error) {
-		principal, err = a.app.Authenticate(ctx.Context(), credential)
+		principal, err = a.app.Access.Authenticate(ctx.Context(), credential)
 		if err != nil {
-			a.app.CredentialRefused(ctx.Context(), call.Principal, err)
+			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 		}
 		return err
 	})
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.TurnedAway(r.Context(), base.Principal{Address: a.gate.peer(r)}, err)
+	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 
@@ -341,7 +348,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.app.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
+	if err := a.app.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, a.gate.badNotice(w.Header(), account, err))
 		return
 	}

@@ -84,7 +84,7 @@ func (a *API) authRoutes() {
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
 	var t auth.Tokens
 	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
-		t, err = a.app.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
+		t, err = a.app.Access.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, err
 }
 
 func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
-	t, err := a.app.Refresh(ctx, call.Principal, in.Body.RefreshToken)
+	t, err := a.app.Access.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
 		return nil, a.gate.refuse(call.reply, call.request, err)
 	}
@@ -111,9 +111,9 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, error) {
 	var err error
 	if in.Body != nil && in.Body.RefreshToken != "" {
-		err = a.gate.refuse(call.reply, call.request, a.app.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
+		err = a.gate.refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
 	} else if err = call.refusal; err == nil {
-		err = a.app.Logout(ctx, call.Principal)
+		err = a.app.Access.Logout(ctx, call.Principal)
 	}
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Claims(ctx, scope, store.ClaimFilter{
+	list, total, err := a.app.Claims.Claims(ctx, scope, store.ClaimFilter{
 		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, After: in.after, Limit: in.more(), Offset: in.offset,
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.app.Claim(ctx, scope, in.ID)
+	c, err := a.app.Claims.Claim(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 	if f := in.Body.File; f != nil {
 		n.File, n.Content = f.described(), f.content
 	}
-	c, err := a.app.SubmitEvidence(ctx, scope, in.ID, n)
+	c, err := a.app.Claims.SubmitEvidence(ctx, scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut,
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.app.AcceptClaim(ctx, scope, in.ID, call.Actor())
+	c, err := a.app.Claims.AcceptClaim(ctx, scope, in.ID, call.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (a *API) evidenceFile(ctx context.Context, call Call, in *fileIn) (*fileOut
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.app.EvidenceFile(ctx, scope, in.ID, in.EvidenceID)
+	f, err := a.app.Claims.EvidenceFile(ctx, scope, in.ID, in.EvidenceID)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 	if err != nil {
 		return nil, err
 	}
-	log, err := a.app.Deliveries(ctx, scope, in.ID, in.filter, in.after)
+	log, err := a.app.Webhooks.Deliveries(ctx, scope, in.ID, in.filter, in.after)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -102,7 +102,7 @@ func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliver
 	if err != nil {
 		return nil, err
 	}
-	sub, d, err := a.app.Delivery(ctx, scope, in.ID, in.DeliveryID)
+	sub, d, err := a.app.Webhooks.Delivery(ctx, scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*r
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Replay(ctx, call.Principal, scope, in.ID, in.DeliveryID)
+	r, err := a.app.Webhooks.Replay(ctx, call.Principal, scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Inbox(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Webhooks.Inbox(ctx, scope, in.ID, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -148,7 +148,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.app.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
+	if err := a.app.Webhooks.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
 		a.writeError(w, r, a.gate.refuse(w.Header(), r, err))
 		return
 	}

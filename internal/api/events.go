@@ -119,7 +119,7 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Events(ctx, scope, in.filter)
+	list, total, err := a.app.Webhooks.Events(ctx, scope, in.filter)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -137,7 +137,7 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.app.Event(ctx, scope, in.ID)
+	e, err := a.app.Webhooks.Event(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	r, err := a.app.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
+	r, err := a.app.Webhooks.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Replaying(ctx, scope, in.ID, in.ReplayID)
+	r, err := a.app.Webhooks.Replaying(ctx, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Replays(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Webhooks.Replays(ctx, scope, in.ID, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -195,7 +195,7 @@ func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replayS
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.StopReplay(ctx, call.Principal, scope, in.ID, in.ReplayID)
+	r, err := a.app.Webhooks.StopReplay(ctx, call.Principal, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

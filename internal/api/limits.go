@@ -96,7 +96,7 @@ func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, no
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
-		now: now, log: log, tier: a.Tier, recognisesRawSecret: a.Recognises, refusals: newRefusals(),
+		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(),
 	}
 	for _, tier := range pay.Tiers() {
 		n := l.Tiers[tier]

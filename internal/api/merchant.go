@@ -74,11 +74,11 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	balances, err := a.app.Balances(ctx, call.Scope)
+	balances, err := a.app.Settlements.Balances(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
-	rails, _ := a.app.RailList(call.Scope, acquiring.MethodFilter{})
+	rails, _ := a.app.Methods.RailList(call.Scope, acquiring.MethodFilter{})
 	methods := []string{}
 	for _, r := range rails {
 		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {
@@ -98,14 +98,14 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	account, err := a.app.Balance(ctx, call.Scope)
+	account, err := a.app.Settlements.Balance(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
 	terms := merchant.Terms()
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
-	stale, err := a.app.StaleRates(ctx, call.Scope)
+	stale, err := a.app.Rates.StaleRates(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +126,13 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	if err != nil {
 		return nil, err
 	}
-	rails, total := a.app.RailList(call.Scope, in.filter)
+	rails, total := a.app.Methods.RailList(call.Scope, in.filter)
 	out := &methodsOut{}
 	b := &out.Body
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
 	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.filter.Country), optional(in.Channel), optional(in.Method)
 	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
-	usd := a.app.USD(call.Live)
+	usd := a.app.Rates.USD(call.Live)
 	for _, r := range rails {
 		if r.Unroutable == "" {
 			b.RoutableCount++

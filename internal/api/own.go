@@ -38,7 +38,7 @@ func (a *API) ownRoutes() {
 }
 
 func (a *API) shops(ctx context.Context, call Call, in *struct{ Page }) (*shopsOut, error) {
-	list, total, err := a.app.ShopsOf(ctx, call.Scope, in.read())
+	list, total, err := a.app.Onboarding.ShopsOf(ctx, call.Scope, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -52,7 +52,7 @@ func (a *API) shops(ctx context.Context, call Call, in *struct{ Page }) (*shopsO
 }
 
 func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error) {
-	list, uses, total, err := a.app.KeysOf(ctx, call.Scope, in.Status, in.read())
+	list, uses, total, err := a.app.Onboarding.KeysOf(ctx, call.Scope, in.Status, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}

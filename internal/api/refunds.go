@@ -90,7 +90,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 		// under whichever alias it was called.
 		n.Idempotency = base.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
 	}
-	r, replayed, err := a.app.Refund(ctx, scope, n)
+	r, replayed, err := a.app.Claims.Refund(ctx, scope, n)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		return nil, err
 	}
 	country, _ := geo.Parse(b.Country)
-	s, token, replayed, err := a.app.CreateSession(ctx, call.Principal, payments.NewSession{
+	s, token, replayed, err := a.app.Sessions.CreateSession(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(b.asked.Currency), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
@@ -235,7 +235,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 }
 
 func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readSessionOut, error) {
-	s, p, err := a.app.ReadSession(ctx, in.Token, call.ClientIP)
+	s, p, err := a.app.Sessions.ReadSession(ctx, in.Token, call.ClientIP)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readS
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {
 	c := in.Body.Customer
-	_, p, err := a.app.SelectMethod(ctx, in.Token, payments.Choice{
+	_, p, err := a.app.Sessions.SelectMethod(ctx, in.Token, payments.Choice{
 		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})

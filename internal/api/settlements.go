@@ -100,7 +100,7 @@ func (a *API) settlementRoutes() {
 }
 
 func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
-	list, total, err := a.app.Movements(ctx, call.Scope, in.read())
+	list, total, err := a.app.Settlements.Movements(ctx, call.Scope, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -111,7 +111,7 @@ func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movem
 }
 
 func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
-	list, total, err := a.app.Settlements(ctx, call.Scope, in.filter, in.after)
+	list, total, err := a.app.Settlements.Settlements(ctx, call.Scope, in.filter, in.after)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -125,7 +125,7 @@ func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*s
 }
 
 func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlementOut, error) {
-	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +133,11 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 }
 
 func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLinesIn) (*settlementLinesOut, error) {
-	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.SettlementLines(ctx, call.Scope, s, in.read())
+	list, total, err := a.app.Settlements.SettlementLines(ctx, call.Scope, s, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -151,7 +151,7 @@ func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLine
 }
 
 func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutIn) (*settlementOut, error) {
-	s, err := a.app.SimulatePayout(ctx, call.Principal, in.ID)
+	s, err := a.app.Settlements.SimulatePayout(ctx, call.Principal, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +162,11 @@ func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutI
 // as any error; after it the reply is cut off, so that nobody takes a part for
 // the whole.
 func (a *API) settlementReport(ctx context.Context, call Call, in *settlementReportIn) (*huma.StreamResponse, error) {
-	s, err := a.app.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	language, err := a.app.Language(ctx, s.Merchant)
+	language, err := a.app.Settlements.Language(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 	write := func(w io.Writer) error { return a.writeLines(ctx, w, call.Scope, s) }
 	switch in.Format {
 	case "pdf":
-		pdf, err := a.app.ReceiptFor(ctx, call.Scope, s)
+		pdf, err := a.app.Settlements.ReceiptFor(ctx, call.Scope, s)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 			if err != nil {
 				return err
 			}
-			if err := a.app.EachLine(ctx, call.Scope, s, report.Line); err != nil {
+			if err := a.app.Settlements.EachLine(ctx, call.Scope, s, report.Line); err != nil {
 				return err
 			}
 			return report.Close()
@@ -217,7 +217,7 @@ func (a *API) writeLines(ctx context.Context, w io.Writer, scope pay.Scope, s pa
 		return err
 	}
 	separator := ""
-	err = a.app.EachLine(ctx, scope, s, func(l pay.SettlementLine) error {
+	err = a.app.Settlements.EachLine(ctx, scope, s, func(l pay.SettlementLine) error {
 		line, err := json.Marshal(view.NewSettlementLine(l))
 		if err != nil {
 			return err

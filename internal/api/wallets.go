@@ -98,11 +98,11 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if in.Simulate != "" && call.Live {
 		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	unpayable, err := a.app.Payability(ctx, scope) // read before: what is added is not said to have failed
+	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read before: what is added is not said to have failed
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.AddWallet(ctx, call.Principal, scope, payouts.NewWallet{
+	w, err := a.app.Wallets.AddWallet(ctx, call.Principal, scope, payouts.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
 			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,
@@ -120,11 +120,11 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.read())
+	list, total, err := a.app.Wallets.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
-	unpayable, err := a.app.Payability(ctx, scope)
+	unpayable, err := a.app.Payouts.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,11 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallet(ctx, scope, in.ID)
+	w, err := a.app.Wallets.Wallet(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	unpayable, err := a.app.Payability(ctx, scope)
+	unpayable, err := a.app.Payouts.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedO
 	if err != nil {
 		return nil, err
 	}
-	if err := a.app.DeleteWallet(ctx, call.Principal, scope, in.ID); err != nil {
+	if err := a.app.Wallets.DeleteWallet(ctx, call.Principal, scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

@@ -86,7 +86,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.Subscribe(ctx, call.Principal, scope, delivery.NewSubscription{
+	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, scope, delivery.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Subscriptions(ctx, scope, in.read())
+	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -120,7 +120,7 @@ func (a *API) subscription(ctx context.Context, call Call, in *getIn) (*subscrip
 	if err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Subscription(ctx, scope, in.ID)
+	sub, err := a.app.Webhooks.Subscription(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
+	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 	}, in.strict())
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOu
 	if err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.RotateSecret(ctx, call.Principal, scope, in.ID)
+	sub, secret, err := a.app.Webhooks.RotateSecret(ctx, call.Principal, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscri
 	if err != nil {
 		return nil, err
 	}
-	if err := a.app.Unsubscribe(ctx, call.Principal, scope, in.ID); err != nil {
+	if err := a.app.Webhooks.Unsubscribe(ctx, call.Principal, scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &unsubscribeOut{}

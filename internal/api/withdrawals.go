@@ -113,7 +113,7 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	w, replayed, err := a.app.Withdraw(ctx, call.Principal, scope, n)
+	w, replayed, err := a.app.Payouts.Withdraw(ctx, call.Principal, scope, n)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	if code != "" {
 		return nil, pay.FieldError(code, "amount", message)
 	}
-	w, err := a.app.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
+	w, err := a.app.Payouts.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Withdrawals(ctx, scope, in.filter)
+	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -163,7 +163,7 @@ func (a *API) withdrawal(ctx context.Context, call Call, in *getIn) (*withdrawal
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Withdrawal(ctx, scope, in.ID)
+	w, err := a.app.Payouts.Withdrawal(ctx, scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }
 
@@ -172,6 +172,6 @@ func (a *API) cancelWithdrawal(ctx context.Context, call Call, in *getIn) (*with
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.CancelWithdrawal(ctx, call.Principal, scope, in.ID)
+	w, err := a.app.Payouts.CancelWithdrawal(ctx, call.Principal, scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }

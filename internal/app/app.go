@@ -99,27 +99,29 @@ type Config struct {
 // App is the service. It is safe for use by many goroutines.
 type App struct {
 	*base.Base
-	*acquiring.Rates
-	*acquiring.Providers
-	*acquiring.Methods
-	*auth.Access
-	*onboarding.Onboarding
-	*cascade.Cascade
-	*payments.Intake
-	*payments.Sessions
-	*claims.Refunds
-	*delivery.Webhooks
-	*mails.Mails
-	*privacy.Privacy
-	*verification.Identity
-	*recovery.Restore
-	*notices.Listener
-	*sandbox.Sandbox
-	*payouts.Destinations
-	*payouts.Payouts
-	*payouts.BankFiles
-	*settlement.Earnings
-	*reconciliation.Reconciler
+	// The rooms, each with what is done there.
+	Access         *auth.Access
+	Onboarding     *onboarding.Onboarding
+	Rates          *acquiring.Rates
+	Providers      *acquiring.Providers
+	Methods        *acquiring.Methods
+	Cascade        *cascade.Cascade
+	Payments       *payments.Intake
+	Sessions       *payments.Sessions
+	Claims         *claims.Refunds
+	Notices        *notices.Listener
+	Webhooks       *delivery.Webhooks
+	Settlements    *settlement.Earnings
+	Wallets        *payouts.Destinations
+	Payouts        *payouts.Payouts
+	Batches        *payouts.BankFiles
+	Verifications  *verification.Identity
+	Reconciliation *reconciliation.Reconciler
+	Recovery       *recovery.Restore
+	Privacy        *privacy.Privacy
+	Mails          *mails.Mails
+	Sandbox        *sandbox.Sandbox
+
 	Config  Config
 	catalog *acquiring.Catalog
 	counts  *counts
@@ -203,7 +205,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if err = a.Unlock(ctx); err != nil {
+	if err = a.Access.Unlock(ctx); err != nil {
 		return err
 	}
 	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store); err != nil {
@@ -214,31 +216,31 @@ func (a *App) load(ctx context.Context) error {
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
-	a.Refunds = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
+	a.Claims = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Intake = payments.NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Payments = payments.NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
-	a.Identity = verification.NewIdentity(a.Base)
-	a.Destinations = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
-	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Destinations, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
-	a.BankFiles = payouts.NewBankFiles(a.Payouts)
-	a.Earnings = settlement.NewEarnings(a.Base, a.Payouts)
-	a.Reconciler = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
-	a.Restore = recovery.NewRestore(a.Base, a.Refunds, a.Payouts)
-	a.Listener = notices.NewListener(a.Base, a.Providers, a.Cascade, a.Refunds, a.Payouts)
-	a.Sandbox = sandbox.NewSandbox(a.Base, a.Providers, a.Cascade, a.Refunds, a.Listener, a.Config.Providers)
+	a.Verifications = verification.NewIdentity(a.Base)
+	a.Wallets = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
+	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
+	a.Batches = payouts.NewBankFiles(a.Payouts)
+	a.Settlements = settlement.NewEarnings(a.Base, a.Payouts)
+	a.Reconciliation = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
+	a.Recovery = recovery.NewRestore(a.Base, a.Claims, a.Payouts)
+	a.Notices = notices.NewListener(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)
+	a.Sandbox = sandbox.NewSandbox(a.Base, a.Providers, a.Cascade, a.Claims, a.Notices, a.Config.Providers)
 	a.Cascade.Play = a.Sandbox.Play
-	if err = a.LoadRates(ctx); err != nil {
+	if err = a.Rates.LoadRates(ctx); err != nil {
 		return err
 	}
-	if err = a.ReadAccounts(ctx); err != nil {
+	if err = a.Providers.ReadAccounts(ctx); err != nil {
 		return err
 	}
-	if err = a.ReadRules(ctx); err != nil {
+	if err = a.Providers.ReadRules(ctx); err != nil {
 		return err
 	}
-	if err = a.ReadRevoked(ctx); err != nil {
+	if err = a.Access.ReadRevoked(ctx); err != nil {
 		return err
 	}
 	if err = a.ReadRecovery(ctx); err != nil {
@@ -251,10 +253,10 @@ func (a *App) load(ctx context.Context) error {
 // requests and the loops.
 func (a *App) Close() {
 	a.Cascade.Close()
-	a.Refunds.Drain()
+	a.Claims.Drain()
 	a.Payouts.Drain()
 	a.Webhooks.Drain()
-	if err := a.WriteKeyUses(context.Background()); err != nil {
+	if err := a.Access.WriteKeyUses(context.Background()); err != nil {
 		a.Log.Warn("from where keys were used of late is not written", "error", err)
 	}
 	a.Config.Sender.Close()
@@ -266,7 +268,7 @@ func (a *App) Close() {
 //
 // Errors: ErrForeignKey; others where nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
-	if a.ForeignKey() {
+	if a.Access.ForeignKey() {
 		return auth.ErrForeignKey
 	}
 	if err := a.Store.Ping(ctx); err != nil {
@@ -307,44 +309,44 @@ func (a *App) Story(ctx context.Context, id string) (string, error) {
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.Webhooks.Loop(),
-		a.Woken(base.FanOutsLoop, a.FanOut),
+		a.Woken(base.FanOutsLoop, a.Webhooks.FanOut),
 		a.Swept(base.PaymentsLoop, a.Cascade.HandOut),
-		a.Swept(base.ClaimsLoop, a.Refunds.HandOut),
-		a.Woken(base.WalletsLoop, a.ActivateWallets),
+		a.Swept(base.ClaimsLoop, a.Claims.HandOut),
+		a.Woken(base.WalletsLoop, a.Wallets.ActivateWallets),
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
-		a.Woken(base.VerificationsLoop, a.ExpireVerifications),
-		a.Woken(base.CheckoutsLoop, a.ExpireSessions),
-		a.Woken(base.ReplaysLoop, a.ReplayEvents),
-		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.CloseSettlements)),
-		a.Woken(base.ReceiptsLoop, a.Receipts),
-		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.ReleaseReserves)),
-		a.SendingMails(),
+		a.Woken(base.VerificationsLoop, a.Verifications.ExpireVerifications),
+		a.Woken(base.CheckoutsLoop, a.Sessions.ExpireSessions),
+		a.Woken(base.ReplaysLoop, a.Webhooks.ReplayEvents),
+		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.Settlements.CloseSettlements)),
+		a.Woken(base.ReceiptsLoop, a.Settlements.Receipts),
+		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.Settlements.ReleaseReserves)),
+		a.Mails.SendingMails(),
 		a.Woken(base.SealsLoop, a.Seal),
-		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
+		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.Settlements.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
 		a.Polled("due work", 0, a.LookAround),
-		a.Polled("nodes that are gone", 0, a.TakeOver),
+		a.Polled("nodes that are gone", 0, a.Cascade.TakeOver),
 		a.Polled("clocks", 0, a.ReadClocks),
-		a.Polled("revocations", 0, a.ReadRevoked),
+		a.Polled("revocations", 0, a.Access.ReadRevoked),
 		a.Polled("recovery", recovery.RecoveryEvery, a.ReadRecovery),
-		a.Polled("secrets", auth.SecretsEvery, a.ReadSecrets),
-		a.Polled("uses of keys", auth.UsesEvery, a.WriteKeyUses),
-		a.Polled("signing keys", time.Hour, a.RotateSigningKey),
-		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.ResealTexts)),
-		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.SealPersonal}),
-		a.Polled("provider accounts", acquiring.AccountsEvery, a.ReadAccounts),
-		a.Polled("routing rules", acquiring.AccountsEvery, a.ReadRules),
-		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.CompareFloats)),
-		a.Polled("rates", acquiring.RatesEvery, a.ReadRates),
+		a.Polled("secrets", auth.SecretsEvery, a.Access.ReadSecrets),
+		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),
+		a.Polled("signing keys", time.Hour, a.Access.RotateSigningKey),
+		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.Access.ResealTexts)),
+		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.Privacy.SealPersonal}),
+		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
+		a.Polled("routing rules", acquiring.AccountsEvery, a.Providers.ReadRules),
+		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Payouts.CompareFloats)),
+		a.Polled("rates", acquiring.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
 		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
-		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.ForgetCredentials)),
-		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.TrimInboxes}),
-		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.PurgeSessions}),
-		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Forget}),
+		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.Providers.ForgetCredentials)),
+		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
+		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.Sessions.PurgeSessions}),
+		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Privacy.Forget}),
 	}
 	if a.Config.FX.Feed != nil {
-		loops = append(loops, work.Loop{Name: "feed of rates", Every: acquiring.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.ReadFeed(ctx) }})
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: acquiring.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.Rates.ReadFeed(ctx) }})
 	}
 	return loops
 }

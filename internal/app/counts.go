@@ -76,5 +76,5 @@ func (a *App) Engine() string { return a.Store.Engine() }
 // SilentAccounts counts the provider accounts that answer no questions now, by what is
 // asked of them: payments, refunds, withdrawals. This node sees it so.
 func (a *App) SilentAccounts() map[string]int {
-	return map[string]int{"payments": a.Cascade.Silent(), "refunds": a.Refunds.Silent(), "withdrawals": a.Payouts.Silent()}
+	return map[string]int{"payments": a.Cascade.Silent(), "refunds": a.Claims.Silent(), "withdrawals": a.Payouts.Silent()}
 }

@@ -39,11 +39,11 @@ func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}
-	tokens, err := a.Login(ctx, base.Principal{}, o.Sandbox.Publishable, o.Sandbox.Secret)
+	tokens, err := a.Access.Login(ctx, base.Principal{}, o.Sandbox.Publishable, o.Sandbox.Secret)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func FuzzBearer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, at uint16, with byte) {
 		good := []string{tokens.Access, o.Sandbox.Secret, o.Sandbox.Publishable}
 		for _, tried := range []string{text, garbled(good[0], at, with), garbled(good[1], at, with), garbled(good[2], at, with)} {
-			who, err := a.Authenticate(ctx, tried)
+			who, err := a.Access.Authenticate(ctx, tried)
 			known := tried == good[0] || tried == good[1] || tried == good[2] || tried == o.Live.Secret || tried == o.Live.Publishable
 			if known != (err == nil) {
 				t.Errorf("%q: let in %t, %v", tried, err == nil, err)
@@ -102,7 +102,7 @@ func FuzzBearer(f *testing.F) {
 // A refresh token that was never given is refused, and ends nobody's login.
 func FuzzRefreshToken(f *testing.F) {
 	a, _, tokens := shopOf(f)
-	login, version, ok := a.ParseRefresh(tokens.Refresh)
+	login, version, ok := a.Access.ParseRefresh(tokens.Refresh)
 	if !ok || version != 1 {
 		f.Fatalf("our own refresh token is read as %q, %d, %t", login, version, ok)
 	}
@@ -119,15 +119,15 @@ func FuzzRefreshToken(f *testing.F) {
 			if tried == tokens.Refresh {
 				continue
 			}
-			if login, version, ok := a.ParseRefresh(tried); ok && tried != a.RefreshToken(login, version) {
+			if login, version, ok := a.Access.ParseRefresh(tried); ok && tried != a.Access.RefreshToken(login, version) {
 				t.Errorf("%q is read as %q, %d", tried, login, version)
 			}
-			_, err := a.Refresh(ctx, base.Principal{}, tried)
+			_, err := a.Access.Refresh(ctx, base.Principal{}, tried)
 			var refusal *pay.Error
 			if !errors.As(err, &refusal) || refusal.Code != pay.CodeInvalidToken {
 				t.Errorf("%q: %v", tried, err)
 			}
-			if _, err := a.Authenticate(ctx, tokens.Access); err != nil {
+			if _, err := a.Access.Authenticate(ctx, tokens.Access); err != nil {
 				t.Fatalf("%q ended somebody's login: %v", tried, err)
 			}
 		}

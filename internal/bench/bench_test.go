@@ -40,7 +40,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range merchants {
-		o, err := s.App.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: pay.Trusted})
+		o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: pay.Trusted})
 		if err != nil {
 			t.Fatal(err)
 		}

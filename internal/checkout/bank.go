@@ -20,7 +20,7 @@ type bankView struct {
 // bank shows the simulated bank of a sandbox payment. One of a real
 // provider has none.
 func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
+	if _, err := p.app.Sandbox.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
 		return err
 	}
 	p.see(w, r, "/pay/"+id) // its page tells how it stands, also where somebody was faster

@@ -42,7 +42,7 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 
 // logo is a shop's picture. It was checked to be one when it was given.
 func (p *Pages) logo(w http.ResponseWriter, r *http.Request) error {
-	logo, err := p.app.Logo(r.Context(), r.PathValue("id"))
+	logo, err := p.app.Onboarding.Logo(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ const (
 // or moved in another way, its page tells how it stands.
 func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	_, token, err := p.app.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
+	_, token, err := p.app.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
 	var refused *pay.Error
 	switch {
 	case err == nil && token != "":

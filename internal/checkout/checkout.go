@@ -68,7 +68,7 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 	}
 	p := &Pages{
 		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), templates: map[string]*template.Template{},
-		assets: map[string]asset{}, watchers: newWatchers(a.Versions, log), address: from,
+		assets: map[string]asset{}, watchers: newWatchers(a.Sessions.Versions, log), address: from,
 	}
 	p.serving, p.end = context.WithCancel(context.Background())
 	if p.texts, err = readTexts(); err != nil {
@@ -194,7 +194,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	v := problemView{view: p.view(r, ""), Kind: kind}
 	if kind == "session" { // the shop that opened it is known for some weeks
-		s, shop, found, err := p.app.EndedSession(r.Context(), r.PathValue("token"))
+		s, shop, found, err := p.app.Sessions.EndedSession(r.Context(), r.PathValue("token"))
 		if err != nil {
 			p.log.WarnContext(r.Context(), "an ended session cannot be read", "error", err)
 		} else if found {

@@ -21,7 +21,7 @@ const (
 
 // qr draws what the shopper's app scans.
 func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ const barHeight = 45
 // barcode draws what a shop's till scans: interleaved 2 of 5 for the 44 digits
 // of a boleto, Code 128 for everything else.
 func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -55,11 +55,11 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.CreateMerchant(context.Background(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(context.Background(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}
-	who, err := a.Authenticate(context.Background(), o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(context.Background(), o.Sandbox.Secret)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func FuzzCodes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code, bars string) {
 		// As adapters let them through, the longest of each.
 		upstream.data = pay.PaymentData{QRCode: provider.Exact(code, 2000), Barcode: provider.Exact(bars, 200)}
-		p, _, err := a.CreatePayment(context.Background(), who, payments.NewPayment{
+		p, _, err := a.Payments.CreatePayment(context.Background(), who, payments.NewPayment{
 			Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"},
 		})
 		if err != nil {

@@ -22,7 +22,7 @@ const (
 // state tells in a word whether a page that cannot watch has to load again: moved; same; and
 // final where nothing can change it any more. It takes no place from those that watch.
 func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
 // more gets 204: its browser asks no further (WHATWG HTML, server-sent events).
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
-	shown, err := p.app.Shown(r.Context(), id)
+	shown, err := p.app.Sessions.Shown(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	defer context.AfterFunc(p.serving, end)()
 	for {
 		changed := watched.change() // asked for before the payment is read
-		shown, err := p.app.Shown(life, id)
+		shown, err := p.app.Sessions.Shown(life, id)
 		if err != nil {
 			// The reply has begun: it ends, and the browser asks again.
 			if life.Err() == nil {

@@ -33,7 +33,7 @@ func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string
 	if err != nil {
 		return err
 	}
-	pairs := []string{"was", p.app.SealTyped(token, text)}
+	pairs := []string{"was", p.app.Sessions.SealTyped(token, text)}
 	if country := r.URL.Query().Get("country"); country != "" {
 		pairs = append(pairs, "country", country)
 	}
@@ -44,7 +44,7 @@ func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string
 // mistakeOf is the mistake that a page's address tells of; false for none, and for one that
 // is not ours or old.
 func (p *Pages) mistakeOf(r *http.Request, token string) (m mistake, ok bool) {
-	text, ok := p.app.OpenTyped(token, r.URL.Query().Get("was"))
+	text, ok := p.app.Sessions.OpenTyped(token, r.URL.Query().Get("was"))
 	if !ok || json.Unmarshal(text, &m) != nil {
 		return mistake{}, false
 	}

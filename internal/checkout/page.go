@@ -203,7 +203,7 @@ type paymentView struct {
 // form sends the shopper to where the payment is made (CHK-13).
 // One that no provider took has its page only.
 func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -224,13 +224,13 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	v := p.paymentView(r, shown)
 	if v.State == "waiting" {
-		may, err := p.app.Changeable(r.Context(), shown.Payment)
+		may, err := p.app.Sessions.Changeable(r.Context(), shown.Payment)
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 
 // again leads the shopper of a payment that came to nothing to the choice.
 func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
-	token, err := p.app.RetryPayment(r.Context(), r.PathValue("id"))
+	token, err := p.app.Sessions.RetryPayment(r.Context(), r.PathValue("id"))
 	if held := heldBy(err); held != "" { // its page tells why there is nothing to pay
 		p.leave(w, r, held)
 		return nil

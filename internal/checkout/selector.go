@@ -88,7 +88,7 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, s.Payment)
 		return nil
 	}
-	if held, err := p.app.Holder(r.Context(), s); err != nil {
+	if held, err := p.app.Sessions.Holder(r.Context(), s); err != nil {
 		return err
 	} else if held != "" {
 		p.leave(w, r, held)
@@ -113,15 +113,15 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 // visit reads the session in which the shopper of a request chooses now, with its token.
 func (p *Pages) visit(r *http.Request) (pay.Session, string, error) {
 	token, ip := r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr)
-	s, err := p.app.VisitSession(r.Context(), token, ip)
+	s, err := p.app.Sessions.VisitSession(r.Context(), token, ip)
 	if err != nil {
 		return s, token, err
 	}
-	now, token, err := p.app.Follow(r.Context(), s, token)
+	now, token, err := p.app.Sessions.Follow(r.Context(), s, token)
 	if err != nil || now.ID == s.ID {
 		return now, token, err
 	}
-	now, err = p.app.VisitSession(r.Context(), token, ip)
+	now, err = p.app.Sessions.VisitSession(r.Context(), token, ip)
 	return now, token, err
 }
 
@@ -211,7 +211,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 // chosenBefore leads to the payment of a session; where that goes another way than was just
 // chosen, with a word about it.
 func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, chosen string) error {
-	shown, err := p.app.Shown(r.Context(), payment)
+	shown, err := p.app.Sessions.Shown(r.Context(), payment)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 // pick makes the payment. What the shopper can mend comes back as the kind of a mistake;
 // a payment that exists, whoever made it and however it stands, as its id.
 func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, problem string, err error) {
-	_, made, err := p.app.SelectMethod(r.Context(), token, payments.Choice{
+	_, made, err := p.app.Sessions.SelectMethod(r.Context(), token, payments.Choice{
 		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
 	})
 	if err == nil {
@@ -269,7 +269,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 	if err != nil {
 		return selectorView{}, shop, err
 	}
-	rails := p.app.SessionMethods(s)
+	rails := p.app.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
 		home, country = guess(r, rails)
@@ -295,7 +295,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.
 			continue
 		}
 		v.Methods = append(v.Methods, p.method(v, s, rail, name(rail.Country)))
-		if local, _ := p.app.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
+		if local, _ := p.app.Sessions.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
 			v.Local = v.money(local)
 			v.Rate = v.rate(s.Asked, local)
 		}
@@ -365,7 +365,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	if s.After == "" {
 		return "", nil
 	}
-	before, err := p.app.Shown(r.Context(), s.After)
+	before, err := p.app.Sessions.Shown(r.Context(), s.After)
 	if err != nil || !before.WayChanged() {
 		return "", err
 	}
@@ -391,7 +391,7 @@ func (p *Pages) elsewhere(s pay.Session, rails []pay.Rail, country string) bool 
 }
 
 func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place string) method {
-	local, allowed := p.app.SessionAmount(s, rail)
+	local, allowed := p.app.Sessions.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
 		Channel: v.T(channel(rail)), Price: v.money(local),

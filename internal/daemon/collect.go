@@ -64,15 +64,15 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.database(tell)
 	c.providers(tell)
-	oldest, known, held := c.app.RateAges()
+	oldest, known, held := c.app.Rates.RateAges()
 	if known {
 		tell(rateAgeDesc, prometheus.GaugeValue, oldest.Seconds())
 	}
 	tell(ratesHeld, prometheus.GaugeValue, float64(held))
-	for event, n := range c.app.AuthEvents() {
+	for event, n := range c.app.Access.AuthEvents() {
 		tell(authDesc, prometheus.CounterValue, float64(n), string(event))
 	}
-	for outcome, n := range c.app.MailTries() {
+	for outcome, n := range c.app.Mails.MailTries() {
 		tell(mailsDesc, prometheus.CounterValue, float64(n), string(outcome))
 	}
 	for of, n := range c.app.PaymentCounts() {
@@ -81,8 +81,8 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	for environment, n := range c.app.DeadLetters() {
 		tell(deadDesc, prometheus.CounterValue, float64(n), string(environment))
 	}
-	tell(parkedDesc, prometheus.CounterValue, float64(c.app.Parked()))
-	tell(postponedDesc, prometheus.CounterValue, float64(c.app.Postponed()))
+	tell(parkedDesc, prometheus.CounterValue, float64(c.app.Webhooks.Parked()))
+	tell(postponedDesc, prometheus.CounterValue, float64(c.app.Webhooks.Postponed()))
 	for bucket, n := range c.gate.Refusals() {
 		tell(limitedDesc, prometheus.CounterValue, float64(n), bucket)
 	}
@@ -115,16 +115,16 @@ func (c storeCollector) database(tell func(*prometheus.Desc, prometheus.ValueTyp
 
 // providers tells of the operator's accounts and of his money there.
 func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueType, float64, ...string)) {
-	tell(openDesc, prometheus.GaugeValue, float64(c.app.OpenCircuits()))
+	tell(openDesc, prometheus.GaugeValue, float64(c.app.Providers.OpenCircuits()))
 	for about, n := range c.app.SilentAccounts() {
 		tell(silentDesc, prometheus.GaugeValue, float64(n), about)
 	}
-	for of, n := range c.app.ProviderCalls() {
+	for of, n := range c.app.Providers.ProviderCalls() {
 		labels := []string{of.Account, of.Rail, string(of.Outcome)}
 		tell(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
 		tell(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
 	}
-	for _, f := range c.app.FloatsSeen() {
+	for _, f := range c.app.Payouts.FloatsSeen() {
 		labels := []string{f.Account, string(pay.EnvironmentOf(f.Live)), string(f.Currency)}
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
@@ -132,7 +132,7 @@ func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueTy
 			tell(floatOffDesc, prometheus.GaugeValue, f.Units(f.Off.Minor), labels...)
 		}
 	}
-	for account, n := range c.app.UnmappedStatuses() {
+	for account, n := range c.app.Providers.UnmappedStatuses() {
 		tell(unmappedDesc, prometheus.CounterValue, float64(n), account)
 	}
 }

@@ -106,13 +106,13 @@ func (g *gauges) ask() (err error) {
 		return err
 	}
 	s.aside = len(aside)
-	if s.mails, err = g.app.WaitingMails(ctx); err != nil {
+	if s.mails, err = g.app.Mails.WaitingMails(ctx); err != nil {
 		return err
 	}
-	if s.stalled, err = g.app.StalledEndpoints(ctx); err != nil {
+	if s.stalled, err = g.app.Webhooks.StalledEndpoints(ctx); err != nil {
 		return err
 	}
-	if s.dispute, err = g.app.OldestDispute(ctx); err != nil {
+	if s.dispute, err = g.app.Claims.OldestDispute(ctx); err != nil {
 		return err
 	}
 	g.last.Store(s)

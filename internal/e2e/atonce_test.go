@@ -59,11 +59,11 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 		}
 		good.Wait()
 		s.atOnce(t, logins)
-		if n := s.App.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
+		if n := s.App.Access.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
 			t.Errorf("%d guesses of one address were judged, want 10", n)
 		}
 		s.atOnce(t, keys)
-		if n := s.App.AuthEvents()[auth.AuthRefused]; n != 10 {
+		if n := s.App.Access.AuthEvents()[auth.AuthRefused]; n != 10 {
 			t.Errorf("%d bad keys of one address were looked up, want 10", n)
 		}
 	})
@@ -81,7 +81,7 @@ func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
 			all.Go(func() { o.refresh(t, refresh) })
 			all.Wait()
 		}
-		if n := s.App.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
+		if n := s.App.Access.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
 			t.Errorf("%d of 20 logins are told as used twice", n)
 		}
 	})
@@ -102,12 +102,12 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 				chosen = shop{service: s}.post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`).status
 			})
 			who := privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
-			found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
+			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
 			must(t, err)
 			if len(found.Payments)+len(found.Sessions) == 0 {
 				t.Error("an export finds nothing of a shopper whose data is there before and after")
 			}
-			done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, who, false)
+			done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, who, false)
 			must(t, err)
 			all.Wait()
 			if chosen == http.StatusCreated && len(done.Kept) == 0 {

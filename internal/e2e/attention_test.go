@@ -32,7 +32,7 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 		if told[0].text("data.object.attention.amountLocal") != "183" || told[0].text("data.object.status") != "pending" {
 			t.Errorf("payment.attention tells %s", told[0].body)
 		}
-		open, err := s.App.Notifications(ctx, "", 10)
+		open, err := s.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
 		if len(open) != 3 {
 			t.Fatalf("%d notifications wait for the operator, want 3", len(open))
@@ -41,7 +41,7 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 			if o.get(t, "/payments/"+id).text(t, "attention") == "<nil>" {
 				t.Errorf("with %d of 3 dealt with it needs no attention", i)
 			}
-			must(t, s.App.CloseNotification(ctx, n.ID, "given back at the provider"))
+			must(t, s.App.Notices.CloseNotification(ctx, n.ID, "given back at the provider"))
 		}
 		if got := o.get(t, "/payments/"+id).text(t, "attention"); got != "<nil>" {
 			t.Errorf("the operator has dealt with everything, and it needs attention: %s", got)
@@ -69,7 +69,7 @@ func TestLateMoneyNeedsAttentionUntilItsInquiryEnds(t *testing.T) {
 				if r.text(t, "attention.code") != "late_payment" || r.text(t, "attention.amountLocal") != r.text(t, "amountLocal") {
 					t.Errorf("the payment says %s", r)
 				}
-				_, err := d.App.RuleClaim(ctx, claim, word, "as the shop wishes")
+				_, err := d.App.Claims.RuleClaim(ctx, claim, word, "as the shop wishes")
 				must(t, err)
 				if r := d.live.get(t, "/payments/"+id); r.text(t, "attention") != "<nil>" {
 					t.Errorf("its money is %s: %s", end, r)

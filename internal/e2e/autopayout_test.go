@@ -21,19 +21,19 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.adapter()) })
-		_, err := s.App.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
 		must(t, err)
 		o := s.shop(t)
 		limit := func(change func(*pay.PayoutLimits)) {
 			t.Helper()
-			_, err := s.App.LimitPayouts(ctx, carla, o.Merchant.ID, false, change)
+			_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, change)
 			must(t, err)
 		}
 		limit(func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, 50_00 })
-		if _, err := s.App.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "monday" }); err == nil {
+		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "monday" }); err == nil {
 			t.Error("a day that there is not was taken")
 		}
-		if _, err := s.App.LimitPayouts(ctx, carla, "", false, func(l *pay.PayoutLimits) { l.Automatic = true }); err == nil {
+		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, "", false, func(l *pay.PayoutLimits) { l.Automatic = true }); err == nil {
 			t.Error("all merchants at once were made automatic")
 		}
 
@@ -45,7 +45,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 				for range 3 {
 					s.work(t)
 					o.forward(t, "1m")
-					_, err := s.App.PayOut(ctx)
+					_, err := s.App.Payouts.PayOut(ctx)
 					must(t, err)
 				}
 				return done()

@@ -33,7 +33,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) shop
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)
@@ -73,7 +73,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		for i := range made {
 			all.Go(func() {
 				var err error
-				made[i], err = o.App.MakeBatches(ctx, carla, "banco")
+				made[i], err = o.App.Batches.MakeBatches(ctx, carla, "banco")
 				must(t, err)
 			})
 		}
@@ -86,34 +86,34 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if r := o.get(t, "/withdrawals/"+gone); r.text(t, "failureCode") != "wallet_disabled" {
 			t.Errorf("the wallet was deleted: %s", r)
 		}
-		if _, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
+		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
 			t.Errorf("what is in a file that has not left was ended: %v", err)
 		}
-		if _, _, err := o.App.ExportBatch(ctx, bruno, b.ID); err == nil {
+		if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID); err == nil {
 			t.Error("a file left that nobody approved")
 		}
-		if _, err := o.App.ApproveBatch(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator has to") {
+		if _, err := o.App.Batches.ApproveBatch(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator has to") {
 			t.Errorf("who made it approves it: %v", err)
 		}
-		_, err := o.App.DissolveBatch(ctx, bruno, b.ID)
+		_, err := o.App.Batches.DissolveBatch(ctx, bruno, b.ID)
 		must(t, err)
-		again, err := o.App.MakeBatches(ctx, carla, "banco")
+		again, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
 		must(t, err)
 		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
 			t.Fatalf("after one was dissolved: %+v", again)
 		}
 		b = again[0]
-		_, err = o.App.ApproveBatch(ctx, bruno, b.ID)
+		_, err = o.App.Batches.ApproveBatch(ctx, bruno, b.ID)
 		must(t, err)
-		file, _, err := o.App.ExportBatch(ctx, bruno, b.ID)
+		file, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID)
 		must(t, err)
-		twice, left, err := o.App.ExportBatch(ctx, carla, b.ID)
+		twice, left, err := o.App.Batches.ExportBatch(ctx, carla, b.ID)
 		must(t, err)
 		sum := sha256.Sum256(file)
 		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
 			t.Errorf("the file of %+v is not the same", left)
 		}
-		if _, err := o.App.DissolveBatch(ctx, carla, b.ID); err == nil {
+		if _, err := o.App.Batches.DissolveBatch(ctx, carla, b.ID); err == nil {
 			t.Error("a batch whose file has left was dissolved")
 		}
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
@@ -121,14 +121,14 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if len(rows) != 5 || !strings.Contains(string(file), clabe) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
-		if _, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "has left") || !strings.Contains(err.Error(), "--force") {
+		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "has left") || !strings.Contains(err.Error(), "--force") {
 			t.Errorf("what the bank may have was ended without force: %v", err)
 		}
 
 		// The bank answers in part, then the rest, then all again, and something that is not ours.
 		answer := func(lines ...string) payouts.ImportedAnswers {
 			t.Helper()
-			done, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
+			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
 			must(t, err)
 			return done
 		}
@@ -164,14 +164,14 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if got := o.available(t); got != "961" {
 			t.Errorf("available is %s, want 961", got)
 		}
-		if _, err := o.App.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
+		if _, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
 			t.Error("a broken answer was read")
 		}
 		// A word of the bank's that nobody knows is for the operator; his own word ends it, without force.
 		if done := answer(line(3, "EXITOSO", "367.00", "E3")); len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "EXITOSO") || done.Pending != 0 {
 			t.Errorf("an unknown word: %+v", done)
 		}
-		if w, _, err := o.App.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
+		if w, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
 			t.Errorf("paid, by the operator's word: %v %v", w, err)
 		}
 		story, err := o.App.Story(ctx, list[3])
@@ -179,8 +179,8 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
 			t.Errorf("the story is\n%s", story)
 		}
-		must(t, o.App.CloseNotification(ctx, func() string {
-			waiting, err := o.App.Notifications(ctx, "", 10)
+		must(t, o.App.Notices.CloseNotification(ctx, func() string {
+			waiting, err := o.App.Notices.Notifications(ctx, "", 10)
 			must(t, err)
 			if len(waiting) != 1 || waiting[0].Payment != list[2] {
 				t.Fatalf("waiting for the operator: %+v", waiting)
@@ -215,11 +215,11 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 			} else {
 				o.sent(t, "103")
 			}
-			made, err := o.App.MakeBatches(ctx, carla, "banco")
+			made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
 			must(t, err)
-			_, err = o.App.ApproveBatch(ctx, bruno, made[0].ID)
+			_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
 			must(t, err)
-			file, _, err := o.App.ExportBatch(ctx, bruno, made[0].ID)
+			file, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID)
 			must(t, err)
 			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
 				t.Errorf("the file has %d bytes:\n%s", len(file), file)
@@ -241,7 +241,7 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 			t.Errorf("with another account the wallet says %s", r)
 		}
 		id := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
-		e, err := o.App.ExplainPayout(ctx, id)
+		e, err := o.App.Payouts.ExplainPayout(ctx, id)
 		must(t, err)
 		if len(e.Accounts) != 2 || !strings.HasPrefix(e.Accounts[0].Verdict, "cannot pay to this wallet: ") || !strings.Contains(e.Accounts[0].Verdict, "at BBVA itself") || e.Accounts[1].Verdict != "" {
 			t.Errorf("the operator is told %+v", e.Accounts)

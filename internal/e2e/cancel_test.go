@@ -49,7 +49,7 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 				t.Errorf("canceled it was\n%s\nread it is\n%s\nand canceled again\n%s", r, same, again)
 			}
 			// Its shopper is not asked to pay for it once more.
-			if _, err := s.App.RetryPayment(ctx, id); err == nil {
+			if _, err := s.App.Sessions.RetryPayment(ctx, id); err == nil {
 				t.Error("the shopper of a canceled payment may try again")
 			}
 			eventually(t, "the inbox is told", func() bool { return strings.Contains(string(hook.get(t, hook.path("/inbox")).body), id) })
@@ -58,7 +58,7 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 			if n := strings.Count(story, string(pay.PaymentFailed)); n == 0 || strings.Contains(story, string(pay.PaymentCompleted)) {
 				t.Errorf("the story of a canceled payment:\n%s", story)
 			}
-			shown, err := s.App.Shown(ctx, id)
+			shown, err := s.App.Sessions.Shown(ctx, id)
 			must(t, err)
 			if shown.Sequence != 1 {
 				t.Errorf("canceling it twice told %d events, want 1", shown.Sequence)
@@ -225,7 +225,7 @@ func newEndingTill() *endingTill {
 // voucher makes one.
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
-	p, _, err := a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	if p.Status != pay.Pending {
 		t.Fatalf("the voucher is %s", p)
@@ -261,13 +261,13 @@ func TestPaidWhileBeingCanceled(t *testing.T) {
 					for _, n := range b.Send(sandbox.Notification{
 						ID: "ntf_1", Reference: r.Reference, Status: "paid", Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
 					}) {
-						must(t, a.Notify(ctx, "sandbox-1", n))
+						must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 					}
 					return pay.Outcome{Kind: ended, ProviderRef: "v1"}
 				}
-				_, err := a.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				_, err := a.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
 				refusedCancel(t, err, pay.Completed)
-				p, err = a.Payment(ctx, who.Scope, p.ID)
+				p, err = a.Cascade.Payment(ctx, who.Scope, p.ID)
 				must(t, err)
 				if p.Status != pay.Completed || p.Sequence != 1 {
 					t.Errorf("the payment is %s with %d events", p, p.Sequence)
@@ -309,12 +309,12 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				var all sync.WaitGroup
 				var slow pay.Payment
 				var slowErr error
-				all.Go(func() { slow, slowErr = first.CancelPayment(ctx, who.Scope, p.ID, view.Cause{}) })
+				all.Go(func() { slow, slowErr = first.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{}) })
 				soon(t, "the call that the test holds to begin", reached)
 				clock.advance(time.Minute)
-				_, err := second.Sweep(ctx)
+				_, err := second.Cascade.Sweep(ctx)
 				must(t, err)
-				read, err := second.Payment(ctx, who.Scope, p.ID)
+				read, err := second.Cascade.Payment(ctx, who.Scope, p.ID)
 				must(t, err)
 				if !read.Canceled() {
 					t.Errorf("another node looked, and the payment is %s", read)
@@ -341,14 +341,14 @@ func TestManyCancelAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				got, err := nodes[i%2].CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				got, err := nodes[i%2].Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
 				if err != nil || !got.Canceled() {
 					t.Errorf("one of eight is told %s, %v", got, err)
 				}
 			})
 		}
 		all.Wait()
-		read, err := nodes[0].Payment(ctx, who.Scope, p.ID)
+		read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 		must(t, err)
 		if !read.Canceled() || read.Sequence != 1 {
 			t.Errorf("canceled by eight the payment is %s with %d events", read, read.Sequence)
@@ -369,25 +369,25 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				a := node(t, database, clock, b, log)
 				who := acme(t, a)
 				p := voucher(t, a, who)
-				got, err := a.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				got, err := a.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
 				must(t, err)
 				if told {
 					for _, n := range b.Send(sandbox.Notification{
 						ID: "ntf_1", Reference: p.Reference(1), Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
 					}) {
-						must(t, a.Notify(ctx, "sandbox-1", n))
+						must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 					}
 				} else {
 					b.query = func(context.Context, provider.Request) pay.Outcome {
 						return pay.Outcome{Kind: pay.Approved, ProviderRef: "v1"}
 					}
 					clock.advance(2 * time.Hour)
-					_, err := a.Sweep(ctx)
+					_, err := a.Cascade.Sweep(ctx)
 					must(t, err)
 				}
-				claims, _, err := a.Claims(ctx, who.Scope, claimsOf(p.ID))
+				claims, _, err := a.Claims.Claims(ctx, who.Scope, claimsOf(p.ID))
 				must(t, err)
-				read, err := a.Payment(ctx, who.Scope, p.ID)
+				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
 				must(t, err)
 				stray, open := read.Attention()
 				if !got.Canceled() || !read.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {

@@ -224,7 +224,7 @@ func TestShopsDocumentIsCheckedAgainstTheMethod(t *testing.T) {
 			_, _, h := s.browse(t, http.MethodPost, path, "method=sbx_pix")
 			s.shows(t, h.Get("Location"), []string{"CPF", `id="problem"`})
 			_, _, h = s.browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25")
-			p, err := s.App.Shown(ctx, strings.TrimPrefix(h.Get("Location"), "/c/"))
+			p, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(h.Get("Location"), "/c/"))
 			must(t, err)
 			if p.Buyer.Document != "52998224725" || p.Status != pay.Pending {
 				t.Errorf("the payment is %s with the document %q", p.Status, p.Buyer.Document)

@@ -209,7 +209,7 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
 		logo, err := onboarding.ReadLogo(picture.Bytes())
 		must(t, err)
-		_, err = s.App.Rebrand(ctx, o.Shop.ID, func(pay.Brand) pay.Brand {
+		_, err = s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(pay.Brand) pay.Brand {
 			return pay.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
 		}, &logo)
 		must(t, err)
@@ -359,7 +359,7 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 			t.Fatalf("the choice answers %d to %q", status, link)
 		}
 		id := strings.TrimPrefix(link, "/c/")
-		p, err := s.App.Shown(ctx, id)
+		p, err := s.App.Sessions.Shown(ctx, id)
 		must(t, err)
 		if p.Buyer.Document != "52998224725" || p.Buyer.IP != "200.1.2.3" || p.OrderID != "A-1" {
 			t.Errorf("the payment's buyer is %+v, order %q", p.Buyer, p.OrderID)
@@ -429,7 +429,7 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 			if second == first || r.text(t, "merchantOrderId") != "A-2" || r.text(t, "amountLocal") != "460" || r.text(t, "currencyLocal") != "MXN" {
 				t.Errorf("the second try is %s", r)
 			}
-			made, err := s.App.Shown(ctx, second)
+			made, err := s.App.Sessions.Shown(ctx, second)
 			must(t, err)
 			if made.Buyer.Email != "ana@secret.example" || made.Buyer.Name != "Ana Secreta" {
 				t.Errorf("the provider is told of %+v", made.Buyer)

@@ -168,7 +168,7 @@ func TestEndpointWithoutASuccessForSevenDaysIsDisabled(t *testing.T) {
 		s.clock.advance(5 * time.Minute)
 		var r reply
 		eventually(t, "the webhook is disabled", func() bool {
-			_, err := s.App.Dispatch(ctx)
+			_, err := s.App.Webhooks.Dispatch(ctx)
 			must(t, err)
 			r = o.get(t, h.path(""))
 			return r.text(t, "status") == "disabled"

@@ -70,13 +70,13 @@ func TestChargebackEnds(t *testing.T) {
 			{"by the operator", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o shop, _, claim string) {
 					o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
-					_, err := s.App.RuleClaim(ctx, claim, pay.Approve, "the bank's letter")
+					_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "the bank's letter")
 					must(t, err)
 				}},
 			{"expired", "expired", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o shop, _, claim string) {
 					s.clock.advance(7*24*time.Hour - time.Minute)
-					_, err := s.App.SweepClaims(ctx)
+					_, err := s.App.Claims.SweepClaims(ctx)
 					must(t, err)
 					if got := o.claimStatus(t, claim); got != "needs_evidence" {
 						t.Errorf("the claim is %s a minute before its deadline", got)
@@ -146,11 +146,11 @@ func TestClaimIsResolvedOnce(t *testing.T) {
 			all.Go(func() {
 				switch n % 4 {
 				case 0:
-					_, _ = s.App.RuleClaim(ctx, claim, pay.Withdraw, "")
+					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
 				case 1:
 					o.rule(t, payment, []string{"won", "withdrawn"}[n/4%2])
 				case 2:
-					_, _ = s.App.RuleClaim(ctx, claim, pay.Reject, "") // one of all wins
+					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "") // one of all wins
 				case 3:
 					o.post(t, "/claims/"+claim+"/evidence", words)
 				}
@@ -279,7 +279,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 
 		// No deadline holds a claim that was answered.
 		s.clock.advance(30 * 24 * time.Hour)
-		_, err := s.App.SweepClaims(ctx)
+		_, err := s.App.Claims.SweepClaims(ctx)
 		must(t, err)
 		if got := o.claimStatus(t, claim); got != "under_review" {
 			t.Errorf("the answered claim is %s after a month", got)
@@ -420,11 +420,11 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		}
 		accepted, claim := late()
 		o.post(t, "/claims/"+claim+"/accept", "").refused(t, "409 conflict_state conflict_error from=pending action=accept")
-		_, err := s.App.RuleClaim(ctx, claim, pay.Withdraw, "")
+		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
 		if e, ok := err.(*pay.Error); !ok || e.Code != pay.CodeConflictState {
 			t.Errorf("late money was withdrawn: %v", err)
 		}
-		_, err = s.App.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
+		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
 		must(t, err)
 		if got := o.claimStatus(t, claim); got != "rejected" || o.status(t, accepted) != "failed" || o.funds(t) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
 			t.Errorf("accepted late money: claim %s, payment %s, %s", got, o.status(t, accepted), o.funds(t))
@@ -435,13 +435,13 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 
 		refunded, claim := late()
 		s.upstream(t, sandbox.RefundDecline, well, well)
-		c, err := s.App.RuleClaim(ctx, claim, pay.Approve, "send it back")
+		c, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
 		must(t, err)
 		if c.Status != pay.ClaimPending || c.Calling() {
 			t.Errorf("refused by the provider: %s, calling %v", c.Status, c.Calling())
 		}
 		s.upstream(t, sandbox.RefundTimeout, well, well)
-		c, err = s.App.RuleClaim(ctx, claim, pay.Approve, "send it back")
+		c, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
 		must(t, err)
 		if c.Status != pay.ClaimPending || !c.Calling() {
 			t.Errorf("without the provider's answer: %s, calling %v", c.Status, c.Calling())
@@ -454,7 +454,7 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		}
 
 		asked, claim := late()
-		_, err = s.App.RuleClaim(ctx, claim, pay.AskEvidence, "did you ship it?")
+		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.AskEvidence, "did you ship it?")
 		must(t, err)
 		if r := o.get(t, "/claims/"+claim); r.text(t, "status") != "needs_evidence" || r.text(t, "timeline.1.note") != "did you ship it?" || r.text(t, "evidenceDueBy") == "<nil>" {
 			t.Errorf("want it to need evidence: %s", r)
@@ -479,7 +479,7 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 		_, first := o.dispute(t, false)
 		answered := o.post(t, "/claims/"+first+"/evidence", words).want(t, http.StatusCreated)
 		o.byRequest(t, o.act(t, pay.EvidenceSubmitted, first), answered)
-		_, err := s.App.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
+		_, err := s.App.Claims.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
 		must(t, err)
 		if e := o.act(t, pay.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
 			t.Errorf("the ruling's entry tells %v", e.Details)

@@ -28,10 +28,10 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 		})
 		scope := acme(t, a).Scope
 		for moves := 1; moves <= 2; moves++ { // the first one makes the row
-			if _, _, err := a.MoveClock(ctx, scope, time.Hour); !errors.Is(err, store.ErrUnknown) {
+			if _, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour); !errors.Is(err, store.ErrUnknown) {
 				t.Errorf("move %d ends with %v, want that nobody knows", moves, err)
 			}
-			if got, _, err := a.Clock(ctx, scope); err != nil || got.Advance != time.Duration(moves)*time.Hour || lost != moves {
+			if got, _, err := a.Sandbox.Clock(ctx, scope); err != nil || got.Advance != time.Duration(moves)*time.Hour || lost != moves {
 				t.Errorf("after %d moves of an hour the clock is %s ahead, written %d times: %v", moves, got.Advance, lost, err)
 			}
 		}
@@ -46,14 +46,14 @@ func TestFirstMovesOfAClockAllCount(t *testing.T) {
 		var moves sync.WaitGroup
 		for range 4 {
 			moves.Go(func() {
-				_, _, err := a.MoveClock(ctx, scope, time.Hour)
+				_, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour)
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		moves.Wait()
-		if got, _, err := a.Clock(ctx, scope); err != nil || got.Advance != 4*time.Hour {
+		if got, _, err := a.Sandbox.Clock(ctx, scope); err != nil || got.Advance != 4*time.Hour {
 			t.Errorf("after 4 moves of an hour the clock is %s ahead: %v", got.Advance, err)
 		}
 	})

@@ -105,7 +105,7 @@ func TestRetryAsksInTheShopsCurrency(t *testing.T) {
 		id := r.want(t, http.StatusCreated).text(t, "transactionId")
 		o.simulate(t, id, "failed").want(t, http.StatusOK)
 		s.rate(t, "BRL 5")
-		token, err := s.App.RetryPayment(ctx, id)
+		token, err := s.App.Sessions.RetryPayment(ctx, id)
 		must(t, err)
 		again := o.shopper(token)
 		seen := again.read(t)

@@ -285,7 +285,7 @@ func TestPaymentsAreExported(t *testing.T) {
 func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, stranger := s.shop(t), s.shop(t)
-		second, err := s.App.CreateShop(ctx, o.Merchant.ID, "Second")
+		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
 		must(t, err)
 		whole := o.whole(t, false)
 		want := func(r reply, status string, n int) {
@@ -310,7 +310,7 @@ func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 		if got := r.text(t, "data.0.kind") + r.text(t, "data.1.kind"); got != "publishablesecret" && got != "secretpublishable" {
 			t.Errorf("the kinds are %s", got)
 		}
-		_, err = s.App.RevokeRawKey(ctx, whole.credential)
+		_, err = s.App.Access.RevokeRawKey(ctx, whole.credential)
 		must(t, err)
 		want(o.get(t, "/keys?status=ended"), "none of the shop's has ended", 0)
 		again := o.whole(t, false)

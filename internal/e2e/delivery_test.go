@@ -146,7 +146,7 @@ func TestDeliveryIsTriedElevenTimes(t *testing.T) {
 		last := endpoint.await(t, 11)
 		eventually(t, "nothing waits to be sent", func() bool { return s.due(t).IsZero() })
 		s.clock.advance(30 * 24 * time.Hour)
-		if n, err := s.App.Dispatch(ctx); n != 0 || err != nil {
+		if n, err := s.App.Webhooks.Dispatch(ctx); n != 0 || err != nil {
 			t.Errorf("%d dead letters were sent again (error %v), want none", n, err)
 		}
 		for _, d := range last {

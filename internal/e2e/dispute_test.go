@@ -176,7 +176,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			if got := o.disputes(t, payment); got != "needs_evidence 10 holds 10 fee 20" || o.claimStatus(t, inquiry) != "rejected" {
 				t.Errorf("disputed: %s, the inquiry is %s", got, o.claimStatus(t, inquiry))
 			}
-			if _, err := s.App.RuleClaim(ctx, inquiry, pay.Approve, ""); err == nil {
+			if _, err := s.App.Claims.RuleClaim(ctx, inquiry, pay.Approve, ""); err == nil {
 				t.Error("the shopper was refunded beside the dispute")
 			}
 			o.tell(t, payment, `"status":"dispute_`+ruling+`","dispute":"dp_1"`)
@@ -251,14 +251,14 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 		bank := &issuer{Provider: sandbox.New("sandbox-1", func() []byte { return []byte("secret") })}
 		a := node(t, database, c, bank, log)
 		_, payment := paidCard(t, a)
-		bank.send(t, a, payment, `"status":"disputed","dispute":"dp_1"`)
-		claim := disputeOf(t, a, payment)
+		bank.send(t, a.Notices, payment, `"status":"disputed","dispute":"dp_1"`)
+		claim := disputeOf(t, a.Claims, payment)
 		look := func(after time.Duration) pay.Claim {
 			t.Helper()
 			c.advance(after)
-			_, err := a.SweepClaims(ctx)
+			_, err := a.Claims.SweepClaims(ctx)
 			must(t, err)
-			return disputeOf(t, a, payment)
+			return disputeOf(t, a.Claims, payment)
 		}
 		if look(5 * time.Hour); len(bank.asked) != 0 {
 			t.Errorf("it was asked about after 5 hours: %v", bank.asked)
@@ -291,7 +291,7 @@ func TestOperatorEndsADispute(t *testing.T) {
 		o.tell(t, payment, `"status":"disputed","dispute":"dp_1","stage":"first_chargeback"`)
 		claim := o.get(t, "/claims?transactionId="+payment).text(t, "data.0.id")
 		o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
-		ruled, err := s.App.RuleClaim(ctx, claim, pay.Approve, "by the bank's letter")
+		ruled, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "by the bank's letter")
 		must(t, err)
 		if text := ruled.String(); ruled.Status != pay.ClaimApproved || !strings.Contains(text, "dispute dp_1, at sandbox-1, stage first_chargeback") {
 			t.Errorf("the operator reads %s", text)

@@ -53,7 +53,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		must(t, err)
 	}
 	plainly(t, func(t *testing.T, s *service) {
-		made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
 		upstreams := map[string]*providertest.Upstream{}
@@ -93,7 +93,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		}
 		completed, failovers := 0, 0
 		for _, id := range ids {
-			shown, err := s.App.Shown(ctx, id)
+			shown, err := s.App.Sessions.Shown(ctx, id)
 			must(t, err)
 			if shown.Status == pay.Completed {
 				completed++

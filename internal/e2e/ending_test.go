@@ -178,7 +178,7 @@ func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
 // expires is the shopper's deadline.
 func (d *drill) expires(t *testing.T, id string) time.Time {
 	t.Helper()
-	shown, err := d.App.Shown(ctx, id)
+	shown, err := d.App.Sessions.Shown(ctx, id)
 	must(t, err)
 	if shown.Status != pay.Pending {
 		t.Fatalf("the payment is %s, want pending", shown.Status)

@@ -21,7 +21,7 @@ const day = 24 * time.Hour
 func (s *service) forgetAll(t *testing.T) {
 	t.Helper()
 	for {
-		n, err := s.App.Forget(ctx)
+		n, err := s.App.Privacy.Forget(ctx)
 		must(t, err)
 		if n == 0 {
 			return
@@ -103,7 +103,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 		}
 		o.rule(t, d, "won")
 		eventually(t, "all is told", func() bool { return strings.Count(types(in.deliveries()), "claim.resolved") == 2 })
-		_, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
+		_, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
 		must(t, err)
 		for _, event := range []string{"payment.refunded", "claim.resolved"} {
 			log := o.get(t, "/webhooks/"+hook+"/deliveries?event="+event).want(t, http.StatusOK)
@@ -131,18 +131,18 @@ func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 		defer s.log.forget()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
-		_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
+		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		must(t, err)
 		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).want(t, http.StatusOK)
 		claim := o.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
 		o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).want(t, http.StatusCreated)
 		o.rule(t, d, "won")
-		done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		must(t, err)
 		if c := o.get(t, "/claims/"+claim).text(t, "evidence.0.text"); c != "[erased]" {
 			t.Errorf("the command says erased %v, kept %v; the evidence is %q", done.Payments, done.Kept, c)
 		}
-		list, err := s.App.Notifications(ctx, d, 100)
+		list, err := s.App.Notices.Notifications(ctx, d, 100)
 		must(t, err)
 		for _, n := range list {
 			if strings.Contains(string(n.Body), "Ines") {
@@ -169,12 +169,12 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).want(t, http.StatusOK)
 		claim := p.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
 		p.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).want(t, http.StatusCreated)
-		_, err := s.App.RuleClaim(ctx, claim, pay.Reject, "spoke with "+inesName)
+		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "spoke with "+inesName)
 		must(t, err)
 		eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(types(echo.deliveries())), "claim.resolved") })
 		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
 		s.over(t, p.pending)
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		if len(done.Kept) > 0 {
 			t.Errorf("kept: %v", done.Kept)
@@ -205,7 +205,7 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		if err != nil {
 			t.Errorf("erased %v of 3, then: %v", done.Payments, err)
 		}
@@ -223,7 +223,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+					_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
 					must(t, err)
 				})
 			}
@@ -231,7 +231,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 			all.Go(func() { s.notify(t, "sandbox-1", note(p, `"status":"disputed","reason":"fraudulent"`)) })
 			all.Wait()
 			eventually(t, "erased", func() bool {
-				done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
+				done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 				must(t, err)
 				if len(done.Kept) > 0 {
 					o.rule(t, p, "won")
@@ -257,10 +257,10 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 		s.rate(t, "MXN 18.35")
 		failing := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
 		o.simulate(t, failing, "failed")
-		_, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		s.notify(t, "sandbox-1", n).want(t, http.StatusOK)
-		list, err := s.App.Notifications(ctx, p, 100)
+		list, err := s.App.Notices.Notifications(ctx, p, 100)
 		must(t, err)
 		for _, r := range list {
 			if strings.Contains(string(r.Body), inesName) {
@@ -278,14 +278,14 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 					t.Errorf("%s%s: %d", path, id, r.status)
 				}
 			}
-			if _, err := s.App.Explain(ctx, id); err != nil {
+			if _, err := s.App.Providers.Explain(ctx, id); err != nil {
 				t.Errorf("explain: %v", err)
 			}
 			if _, err := s.App.Story(ctx, id); err != nil {
 				t.Errorf("story: %v", err)
 			}
 		}
-		_, err = s.App.RetryPayment(ctx, failing)
+		_, err = s.App.Sessions.RetryPayment(ctx, failing)
 		must(t, err)
 		s.clean(t)
 	})
@@ -307,7 +307,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	for _, s := range []*service{one, two, one, two} {
 		all.Go(func() {
 			for {
-				n, err := s.App.Forget(ctx)
+				n, err := s.App.Privacy.Forget(ctx)
 				if err != nil {
 					t.Errorf("%v", err)
 					return
@@ -331,7 +331,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 		p := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
 		o.simulate(t, p, "expired").want(t, http.StatusOK)
 		s.over(t, p)
-		done, err := s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 		must(t, err)
 		if len(done.Payments) != 1 {
 			t.Fatalf("%+v", done)
@@ -339,7 +339,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 		s.notify(t, "sandbox-1", note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).want(t, http.StatusOK)
 		s.clean(t)
 		claim := o.get(t, "/claims?transactionId="+p).text(t, "data.0.id")
-		_, err = s.App.RuleClaim(ctx, claim, pay.Approve, "give it back")
+		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
 		must(t, err)
 		eventually(t, "it is over", func() bool { return o.claimStatus(t, claim) == "approved" })
 		s.clean(t)
@@ -364,14 +364,14 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		exec("UPDATE payments SET doc = '{' WHERE id = $1", p)
 		defer exec("UPDATE payments SET doc = $1 WHERE id = $2", doc, p)
 		s.clock.advance(101 * day)
-		_, err := s.App.Forget(ctx)
+		_, err := s.App.Privacy.Forget(ctx)
 		if left := s.clear(t, inesMail); len(left) > 0 {
 			t.Errorf("another merchant's shopper is not erased (%v): %v", left, err)
 		}
 		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
 		again := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
-		if found, err := s.App.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
+		if found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v, %v", found.Payments, err)
 		}
 		bad.post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).want(t, http.StatusOK)
@@ -379,12 +379,12 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		claim := query("SELECT doc FROM claims WHERE payment = '" + again + "'")[0]
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
-		found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
+		found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
 		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
 			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
-		if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
+		if done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
 			t.Errorf("erased are %v, %v", done.Payments, err)
 		}
 	})
@@ -401,13 +401,13 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 		p := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.notify(t, "sandbox-1", note(p, `"status":"paid","amount":"1","currency":"MXN"`)).want(t, http.StatusOK)
 		s.clock.advance(11 * day)
-		_, err := s.App.Forget(ctx)
+		_, err := s.App.Privacy.Forget(ctx)
 		must(t, err)
-		list, err := s.App.Notifications(ctx, p, 100)
+		list, err := s.App.Notices.Notifications(ctx, p, 100)
 		must(t, err)
 		for _, n := range list {
 			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
-				_, err := s.App.EraseShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: p}, true)
+				_, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: p}, true)
 				t.Errorf("notification %s waits for the operator and has no body any more (erase: %v)", n.ID, err)
 			}
 		}
@@ -427,7 +427,7 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", apiPath, o.credential)
 			must(t, err)
 			status(t, c)
-			must(t, s.App.WriteKeyUses(ctx))
+			must(t, s.App.Access.WriteKeyUses(ctx))
 		}
 		from("127.0.0.1")
 		s.clock.advance(21 * day)
@@ -450,11 +450,11 @@ func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
-		_, err := s.App.RevokeKey(ctx, preview)
+		_, err := s.App.Access.RevokeKey(ctx, preview)
 		must(t, err)
 		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // chance: 1 in 16 million a pair
 		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
-		_, err = s.App.RevokeKey(ctx, preview) // typed again
+		_, err = s.App.Access.RevokeKey(ctx, preview) // typed again
 		if err == nil {
 			t.Error("typed twice, the second one revoked another merchant's key")
 		}

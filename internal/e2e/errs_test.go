@@ -275,7 +275,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	s.rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // sums in the billions
-	made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: pay.Standard})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: pay.Standard})
 	must(t, err)
 	o := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}
 	order := strings.Repeat("ORDER7F3A", 12)
@@ -333,7 +333,7 @@ func TestTimesAreInTheShoppersZone(t *testing.T) {
 	s := start(t, dbtest.SQLite(t), &clock{})
 	o := s.shop(t)
 	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
-	shown, err := s.App.Shown(ctx, id)
+	shown, err := s.App.Sessions.Shown(ctx, id)
 	must(t, err)
 	for zone, hours := range map[string]time.Duration{"America/Manaus": -4, "America/Sao_Paulo": -3} {
 		tab := browser(t)

@@ -112,12 +112,12 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
-	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
 	must(t, err)
-	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
 	create := func() (pay.Payment, error) {
-		made, _, err := a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
+		made, _, err := a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
 			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
 		return made, err
 	}

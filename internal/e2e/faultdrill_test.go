@@ -125,7 +125,7 @@ func drilled(t *testing.T, test func(t *testing.T, d *drill)) {
 func (s *service) drilledBy(t *testing.T) *drill {
 	t.Helper()
 	s.clock.freeze()
-	made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 	must(t, err)
 	d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -167,7 +167,7 @@ func (d *drill) pay(t *testing.T, n, atATime int) {
 func (d *drill) pass(t *testing.T, time time.Duration) {
 	t.Helper()
 	d.clock.advance(time)
-	_, err := d.App.Sweep(ctx)
+	_, err := d.App.Cascade.Sweep(ctx)
 	must(t, err)
 }
 
@@ -201,7 +201,7 @@ func (d *drill) audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy)
 	if charges != completed+inquiries {
 		t.Errorf("the providers have %d charges, we have %d payments and %d inquiries", charges, completed, inquiries)
 	}
-	balances, err := d.App.Balances(ctx, pay.Scope{Merchant: d.live.Merchant.ID, Shop: d.live.Shop.ID, Live: true})
+	balances, err := d.App.Settlements.Balances(ctx, pay.Scope{Merchant: d.live.Merchant.ID, Shop: d.live.Shop.ID, Live: true})
 	must(t, err)
 	if balances[ledger.Receivable] != int64(-10_00*charges) || balances[ledger.Suspense] != int64(10_00*inquiries) {
 		t.Errorf("the providers owe %d cents for %d charges, and %d are in suspense for %d inquiries",
@@ -223,7 +223,7 @@ func (d *drill) all(t *testing.T) {
 	}
 	t.Errorf("%d of %d payments are completed", completed, len(d.ids))
 	for _, id := range d.ids {
-		if p, err := d.App.Shown(ctx, id); err != nil || p.Status != pay.Completed {
+		if p, err := d.App.Sessions.Shown(ctx, id); err != nil || p.Status != pay.Completed {
 			t.Logf("%s %+v, %v", p.Payment, p.Failure, err)
 		}
 	}

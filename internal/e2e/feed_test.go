@@ -44,7 +44,7 @@ func (p *publisher) read(t *testing.T, s *service, answer http.HandlerFunc) {
 	asked := p.asked.Load()
 	s.clock.advance(time.Hour)
 	eventually(t, "the rates were asked for", func() bool {
-		must(t, s.App.ReadFeed(ctx))
+		must(t, s.App.Rates.ReadFeed(ctx))
 		return p.asked.Load() > asked
 	})
 }
@@ -161,13 +161,13 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		p.read(t, s, says(`{"base":"USD","rates":{"BRL":6.000001}}`))
 		eventually(t, "the jump is held", func() bool { return s.inUse(t, "BRL").Held.Rate.Decimal() == "6.000001" })
 		o.charges(t, "50 5")
-		if _, err := s.App.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", false); err == nil || !strings.Contains(err.Error(), "BRL 6.000001") {
+		if _, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", false); err == nil || !strings.Contains(err.Error(), "BRL 6.000001") {
 			t.Errorf("a jump was imported without force: %v", err)
 		}
 		if !s.inUse(t, "MXN").Rate.IsZero() {
 			t.Error("half of a refused file was taken")
 		}
-		_, err := s.App.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", true)
+		_, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", true)
 		must(t, err)
 		o.charges(t, "60 6.000001")
 		if q := s.inUse(t, "BRL"); !q.Held.Rate.IsZero() || q.Source != "desk" {
@@ -212,7 +212,7 @@ func TestOneNodeFetchesAndAllSeeTheRateWithinSeconds(t *testing.T) {
 
 func mustHistory(t *testing.T, s *service) []string {
 	t.Helper()
-	list, err := s.App.RateHistory(ctx, "BRL")
+	list, err := s.App.Rates.RateHistory(ctx, "BRL")
 	must(t, err)
 	var rates []string
 	for _, r := range list {

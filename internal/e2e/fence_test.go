@@ -50,7 +50,7 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 	}
 	n.a, n.b = node(func() time.Time { return now(n.clock) }), node(n.clock.now)
 	n.a.rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.a.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+	made, err := n.a.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
 	must(t, err)
 	n.live = shop{Onboarded: made, service: n.a, credential: made.Sandbox.Secret}.live()
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -63,7 +63,7 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 	}
 	eventually(t, "node b knows the accounts", func() bool {
 		var refused *pay.Error
-		return errors.As(n.b.App.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == pay.CodeInvalidToken
+		return errors.As(n.b.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == pay.CodeInvalidToken
 	})
 	n.b.log.forget() // the refusals
 	return n
@@ -136,7 +136,7 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	_, err = conn.Exec(ctx, "UPDATE nodes SET gone = 1") // node b lives on under another name
 	must(t, err)
 	eventually(t, "somebody has taken over", func() bool {
-		must(t, n.b.App.TakeOver(ctx))
+		must(t, n.b.App.Cascade.TakeOver(ctx))
 		return n.charged() > 0
 	})
 	close(goOn)
@@ -224,7 +224,7 @@ func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
 		body := fmt.Appendf(nil, `{"reference":%q,"status":"open"}`, <-reached)
 		signed := hmac.New(sha256.New, []byte("acme-1-hush"))
 		signed.Write(body)
-		must(t, d.App.Notify(ctx, "acme-1", provider.Notification{
+		must(t, d.App.Notices.Notify(ctx, "acme-1", provider.Notification{
 			Header: http.Header{providertest.PlainSignature: {hex.EncodeToString(signed.Sum(nil))}}, Body: body,
 		}))
 		close(goOn)

@@ -15,13 +15,13 @@ import (
 // topUp books money of the operator's at a payout account.
 func (o shop) topUp(t *testing.T, account, reference string, amount money.Amount) {
 	t.Helper()
-	must(t, o.App.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test", false))
+	must(t, o.App.Payouts.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test", false))
 }
 
 // float wants what the ledger has of a float: free, committed and paid, in minor units.
 func (o shop) float(t *testing.T, account string, currency money.Currency, want string) {
 	t.Helper()
-	list, err := o.App.Floats(ctx)
+	list, err := o.App.Payouts.Floats(ctx)
 	must(t, err)
 	for _, f := range list {
 		if f.Account == account && f.Currency == currency {
@@ -40,7 +40,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		if err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
+		if err := o.App.Payouts.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
 			t.Errorf("the same entry twice: %v", err)
 		}
 		first := o.withdraw(t, "103") // 100 USD are 1835 MXN
@@ -53,18 +53,18 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		waits := func() {
 			t.Helper()
 			eventually(t, "it waits", func() bool {
-				_, err := o.App.PayOut(ctx)
+				_, err := o.App.Payouts.PayOut(ctx)
 				must(t, err)
 				return o.get(t, "/withdrawals/"+second).text(t, "pendingReason") == "payout_delayed"
 			})
 		}
 		waits()
-		held, err := o.App.WaitingWithdrawals(ctx, 10)
+		held, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
 		must(t, err)
 		if len(held) != 1 || held[0].Waiting != "float_short" {
 			t.Errorf("the operator reads of %+v", held)
 		}
-		why, err := o.App.ExplainPayout(ctx, second)
+		why, err := o.App.Payouts.ExplainPayout(ctx, second)
 		must(t, err)
 		if len(why.Accounts) != 1 || why.Accounts[0].Float != "165.00 MXN" || why.Accounts[0].Verdict != "its float has 165.00 MXN, and this takes 917.50 MXN" {
 			t.Errorf("it is explained with %+v", why.Accounts)
@@ -80,7 +80,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.clock.advance(5 * time.Minute)
 		o.payOut(t, second, "completed")
-		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		must(t, err)
 		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
 			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)
@@ -126,7 +126,7 @@ func TestFloatIsNeverOverdrawn(t *testing.T) {
 		done := make(chan error, 4)
 		for range cap(done) {
 			go func() {
-				_, err := o.App.PayOut(ctx)
+				_, err := o.App.Payouts.PayOut(ctx)
 				done <- err
 			}()
 		}
@@ -168,8 +168,8 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 			b.mu.Lock()
 			b.has = c.has
 			b.mu.Unlock()
-			must(t, o.App.CompareFloats(ctx))
-			seen := o.App.FloatsSeen()
+			must(t, o.App.Payouts.CompareFloats(ctx))
+			seen := o.App.Payouts.FloatsSeen()
 			if len(seen) != 1 || (seen[0].Unknown == "" && seen[0].Off.String() != c.want) || (seen[0].Unknown != "" && seen[0].Unknown != c.want) {
 				t.Errorf("of a balance of %s it says %+v, want %s", c.has, seen, c.want)
 			}

@@ -26,7 +26,7 @@ func (s *service) another(t *testing.T) shop {
 	t.Helper()
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t)
 	s.clock.advance(time.Second)
@@ -44,14 +44,14 @@ func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 			eachPayer(t, func(t *testing.T, o shop, b *payer) {
 				other := o.another(t)
 				o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-				_, err := o.App.LimitPayouts(ctx, carla, o.Merchant.ID, true, limits)
+				_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, limits)
 				must(t, err)
 				held := o.withdraw(t, "103") // 1835 MXN
 				o.clock.advance(time.Millisecond)
 				small := other.withdraw(t, "103")
 				o.clock.advance(pay.WithdrawalHold(true))
 				for i := range 60 {
-					_, err := o.App.PayOut(ctx)
+					_, err := o.App.Payouts.PayOut(ctx)
 					must(t, err)
 					if other.get(t, "/withdrawals/"+small).text(t, "status") == "completed" {
 						if i > 0 {
@@ -92,7 +92,7 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 		}, nil)
 		o.clock.advance(pay.WithdrawalHold(true))
 		done := make(chan error, 1)
-		go func() { _, err := o.App.PayOut(ctx); done <- err }()
+		go func() { _, err := o.App.Payouts.PayOut(ctx); done <- err }()
 		processing := func() (n int) {
 			for _, id := range all {
 				if o.get(t, "/withdrawals/"+id).text(t, "status") == "processing" {
@@ -159,12 +159,12 @@ func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
-			err := o.App.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
+			err := o.App.Payouts.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
 			if refused, ok := errors.AsType[*pay.Error](err); !ok || refused.Param != "amount" {
 				t.Errorf("an entry of %d: %v", minor, err)
 			}
 		}
-		if list, err := o.App.Floats(ctx); err != nil || len(list) != 0 {
+		if list, err := o.App.Payouts.Floats(ctx); err != nil || len(list) != 0 {
 			t.Errorf("refused entries leave %+v, %v", list, err)
 		}
 	})
@@ -179,12 +179,12 @@ func TestSandboxReferenceWarnsNobody(t *testing.T) {
 		sandbox.wallet(t)
 		o.clock.advance(time.Second)
 		id := sandbox.withdraw(t, "103")
-		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 		must(t, err)
-		format, err := o.App.ReportFormat(ctx, "bank-1")
+		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		must(t, err)
 		now := o.clock.now()
-		done, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
+		done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
 		must(t, err)
 		if done.Totals.Found[reconcile.PayoutMissingHere] != 1 {

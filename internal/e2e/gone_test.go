@@ -70,7 +70,7 @@ func TestGoneOfTheAddressBeforeIsTriedAtTheNewOne(t *testing.T) {
 		release()
 		eventually(t, "the event has come", func() bool {
 			s.clock.advance(10 * time.Second)
-			_, err := s.App.Dispatch(ctx)
+			_, err := s.App.Webhooks.Dispatch(ctx)
 			must(t, err)
 			return len(after.deliveries()) > 0 || h.log(t, "?status=dead_letter&limit=1").text(t, "pagination.total") != "0"
 		})
@@ -104,7 +104,7 @@ func TestEventForAWebhookThatAnotherNodeEnabled(t *testing.T) {
 	c.freeze() // what a node knows stays as it is
 	c.advance(15 * time.Second)
 	eventually(t, "what was to be tried again is given up", func() bool {
-		_, err := there.App.Dispatch(ctx)
+		_, err := there.App.Webhooks.Dispatch(ctx)
 		must(t, err)
 		return h.log(t, "?status=dead_letter&limit=1").text(t, "pagination.total") == "1"
 	})
@@ -114,7 +114,7 @@ func TestEventForAWebhookThatAnotherNodeEnabled(t *testing.T) {
 	here.call(t, http.MethodPatch, h.path(""), `{"status":"enabled"}`, asJSON).want(t, http.StatusOK)
 	o.create(t, card)
 	eventually(t, "the event is delivered", func() bool {
-		_, err := there.App.Dispatch(ctx)
+		_, err := there.App.Webhooks.Dispatch(ctx)
 		must(t, err)
 		c.advance(time.Millisecond)
 		log := h.log(t, "")

@@ -202,7 +202,7 @@ func TestInboxForgetsAfterThirtyDays(t *testing.T) {
 		o.create(t, card)
 		trim := func() {
 			t.Helper()
-			_, err := s.App.TrimInboxes(ctx)
+			_, err := s.App.Webhooks.TrimInboxes(ctx)
 			must(t, err)
 		}
 		trim()
@@ -226,7 +226,7 @@ func TestEventLargerThanAnyRequestArrives(t *testing.T) {
 		text := strings.Repeat("\U0001F4DC", 20_000)
 		const pieces = 14 // above 1 MiB
 		for range pieces {
-			_, err := s.App.SubmitEvidence(ctx, o.scope(), claim, claims.NewEvidence{Kind: "other", Text: text})
+			_, err := s.App.Claims.SubmitEvidence(ctx, o.scope(), claim, claims.NewEvidence{Kind: "other", Text: text})
 			must(t, err)
 		}
 		o.rule(t, payment, "won")

@@ -45,11 +45,11 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	var made pay.Payment
 	var told error
 	all.Go(func() {
-		made, _, told = a.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		made, _, told = a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup
-	other.Go(func() { _ = a.Notify(ctx, "sandbox-1", provider.Notification{}) })
+	other.Go(func() { _ = a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}) })
 	soon(t, "the call that the test holds to begin", second)
 	close(answer)
 	all.Wait() // ten seconds

@@ -105,7 +105,7 @@ func TestSandboxVerificationIsPlayed(t *testing.T) {
 		late := begin()
 		o.post(t, "/sandbox/clock", `{"advance":"7d"}`).want(t, http.StatusOK)
 		eventually(t, "it has expired", func() bool {
-			_, err := s.App.ExpireVerifications(ctx)
+			_, err := s.App.Verifications.ExpireVerifications(ctx)
 			must(t, err)
 			return o.get(t, "/kyc/"+late).text(t, "status") == "expired"
 		})
@@ -141,10 +141,10 @@ func TestVerificationPageHandsIn(t *testing.T) {
 			t.Errorf("after it was handed in it is %s", got)
 		}
 		page(http.MethodPost, http.StatusSeeOther, "") // twice is harmless
-		must(t, s.App.DecideVerification(ctx, id, pay.KYCRejected, "name_mismatch", "The names <differ>."))
+		must(t, s.App.Verifications.DecideVerification(ctx, id, pay.KYCRejected, "name_mismatch", "The names <differ>."))
 		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
 		o.get(t, "/kyc/"+id).is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
-		if err := s.App.DecideVerification(ctx, id, pay.KYCVerified, "", ""); err == nil {
+		if err := s.App.Verifications.DecideVerification(ctx, id, pay.KYCVerified, "", ""); err == nil {
 			t.Error("a rejected verification was approved")
 		}
 		// Nobody guesses it, and another's token opens nothing.

@@ -18,7 +18,7 @@ func TestProviderThatHangsDelaysOnlyItself(t *testing.T) {
 		sick.fails(refuses) // so that the next one goes to the other
 		d.pay(t, 1, 1)
 		last := d.ids[len(d.ids)-1]
-		if shown, err := d.App.Shown(ctx, last); err != nil || len(shown.Attempts) != 2 {
+		if shown, err := d.App.Sessions.Shown(ctx, last); err != nil || len(shown.Attempts) != 2 {
 			t.Fatalf("the last payment is not at the second provider: %+v (%v)", shown.Attempts, err)
 		}
 		for ref := range healthy.Charges() {

@@ -44,16 +44,16 @@ func newLateBank() *lateBank {
 func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	t.Helper()
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	c.advance(30 * 24 * time.Hour)
-	_, err = a.Sweep(ctx)
+	_, err = a.Cascade.Sweep(ctx)
 	must(t, err)
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
 	c.advance(2 * time.Hour)
-	_, err = a.Sweep(ctx)
+	_, err = a.Cascade.Sweep(ctx)
 	must(t, err)
-	list, _, err := a.Claims(ctx, p.Scope, claimsOf(p.ID))
+	list, _, err := a.Claims.Claims(ctx, p.Scope, claimsOf(p.ID))
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d claims about the late money", len(list))
@@ -81,14 +81,14 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		a := node(t, database, clock, b, log)
 		late := b.late(t, a, clock)
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = a.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
+		all.Go(func() { _, _ = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
 		soon(t, "the call that the test holds to begin", reached)
 		clock.advance(wait)
 		if wait > 30*time.Second { // the first call is over by then
 			close(goOn)
 			all.Wait()
 		}
-		if _, err := a.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
+		if _, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
 			t.Errorf("after %s: the word is taken for another one", wait)
 		}
 		if wait < 30*time.Second {
@@ -97,10 +97,10 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		}
 		for range 50 {
 			clock.advance(6 * time.Hour)
-			_, err := a.SweepClaims(ctx)
+			_, err := a.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
-		got, err := a.Claim(ctx, late.Scope, late.ID)
+		got, err := a.Claims.Claim(ctx, late.Scope, late.ID)
 		must(t, err)
 		if got.Status.Pays() {
 			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
@@ -124,7 +124,7 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	}
 	a := node(t, database, clock, b, log)
 	late := b.late(t, a, clock)
-	c, err := a.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	c, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
 	must(t, err)
 	if !c.Calling() {
 		t.Fatalf("its refund is not under way: %s", c)
@@ -133,7 +133,7 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	b.ask = func(provider.RefundRequest) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
 	}
-	if c, err = a.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
+	if c, err = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
 		t.Errorf("the provider has refused %s; the operator's word (%v) sent %v, and the claim is %s", calls[0], err, calls[1:], c.Status)
 	}
 }
@@ -160,10 +160,10 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 		}
 	})
 	late := b.late(t, a, clock)
-	_, err := a.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
+	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
 	must(t, err)
-	_, err = a.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
-	got, readErr := a.Claim(ctx, late.Scope, late.ID)
+	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
+	got, readErr := a.Claims.Claim(ctx, late.Scope, late.ID)
 	must(t, readErr)
 	var shown *pay.Error
 	if !away.Load() || !got.Calling() {
@@ -189,7 +189,7 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if armed.CompareAndSwap(true, false) {
-				_, err := second.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+				_, err := second.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
 				must(t, err)
 			}
 			return commit()
@@ -197,7 +197,7 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 	})
 	late = b.late(t, first, clock)
 	armed.Store(true)
-	c, err := first.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	c, err := first.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
 	if err == nil || armed.Load() {
 		t.Errorf("the second word counts, and the claim is %s", c.Status)
 	}

@@ -46,7 +46,7 @@ func few(l *daemon.Limits) {
 // of makes a merchant of a tier.
 func (s *service) of(t *testing.T, tier pay.Tier) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }

@@ -104,7 +104,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	gone("a login whose refresh token was stolen", b)
 
 	key := o.act(t, pay.LoginCreated, one.loginOf(t, o)).By.ID
-	n, err := one.App.RevokeLogins(ctx, one.App.Self(), "", key, "a test")
+	n, err := one.App.Access.RevokeLogins(ctx, one.App.Self(), "", key, "a test")
 	must(t, err)
 	if n != 2 { // c and d: the others have ended
 		t.Errorf("%d logins of the key were ended, want 2", n)
@@ -112,7 +112,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	gone("a login of a key whose logins were ended", c)
 	gone("another one", d)
 	e, _ := o.login(t)
-	n, err = one.App.RevokeLogins(ctx, one.App.Self(), o.Merchant.ID, "", "a test")
+	n, err = one.App.Access.RevokeLogins(ctx, one.App.Self(), o.Merchant.ID, "", "a test")
 	must(t, err)
 	if n != 1 {
 		t.Errorf("%d logins of the merchant were ended, want 1", n)
@@ -139,7 +139,7 @@ func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 			there := shop{Onboarded: o.Onboarded, service: two, credential: in.credential}
 			there.get(t, "/me").want(t, http.StatusOK)
 			one.clock.advance(apart)
-			must(t, one.App.RevokeLogin(ctx, one.App.Self(), one.loginOf(t, o), "a test"))
+			must(t, one.App.Access.RevokeLogin(ctx, one.App.Self(), one.loginOf(t, o), "a test"))
 			eventually(t, "the login is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
 			revoke(t, one.App, o.Sandbox.Secret)
 			key := there.as(o.Sandbox.Secret)

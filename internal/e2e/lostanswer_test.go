@@ -145,7 +145,7 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 		}
 	}
 	want := time.Duration(1+moves.Load()) * time.Second
-	if got, _, err := s.App.Clock(ctx, o.scope()); err != nil || got.Advance != want {
+	if got, _, err := s.App.Sandbox.Clock(ctx, o.scope()); err != nil || got.Advance != want {
 		t.Errorf("the test clock was moved by %s, want %s (%v)", got.Advance, want, err)
 	}
 }

@@ -52,7 +52,7 @@ func (s *service) mailed(t *testing.T, in *mailtest.Server, n int) []mailtest.Ma
 func (s *service) mailsUntil(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	eventually(t, what, func() bool {
-		_, err := s.App.SendMails(ctx)
+		_, err := s.App.Mails.SendMails(ctx)
 		must(t, err)
 		return done()
 	})
@@ -60,7 +60,7 @@ func (s *service) mailsUntil(t *testing.T, what string, done func() bool) {
 
 func (s *service) waitingMails(t *testing.T) int64 {
 	t.Helper()
-	n, err := s.App.WaitingMails(ctx)
+	n, err := s.App.Mails.WaitingMails(ctx)
 	must(t, err)
 	return n
 }
@@ -111,7 +111,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 		}
 		// It was sent, and nothing more follows.
 		s.clock.advance(pay.MailLife)
-		_, err = s.App.SendMails(ctx)
+		_, err = s.App.Mails.SendMails(ctx)
 		must(t, err)
 		if n := len(in.Came()); n != 1 {
 			t.Errorf("%d e-mails came, want 1", n)
@@ -122,14 +122,14 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 // merchant makes a merchant with an address.
 func (s *service) merchant(t *testing.T, name, email string, language pay.Language) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }
 
 // mailTries asks how often a service tried to send an e-mail, by what came of it.
 func (s *service) mailTries(sent, retried, failed int64) (told string, as bool) {
-	n := s.App.MailTries()
+	n := s.App.Mails.MailTries()
 	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
 }
 
@@ -140,7 +140,7 @@ func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
 		for i, pause := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
 			s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, int64(i+1), 0); return as })
 			s.clock.advance(pause - 10*time.Second)
-			if _, err := s.App.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
+			if _, err := s.App.Mails.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
 				t.Fatalf("before %s are over %d e-mails came (%v), want %d", pause, len(in.Came()), err, i+1)
 			}
 			if i == 2 {
@@ -170,7 +170,7 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 		s.log.take(t, "an e-mail is given up")
 		in.Refuses(nil)
 		s.clock.advance(pay.MailLife)
-		_, err := s.App.SendMails(ctx)
+		_, err := s.App.Mails.SendMails(ctx)
 		must(t, err)
 		if told, as := s.mailTries(0, 0, 1); !as || len(in.Came()) != 0 {
 			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
@@ -252,7 +252,7 @@ func TestNodesSendAnEmailOnce(t *testing.T) {
 			o.service = nodes[i%2]
 			o.live().wallet(t, fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d"}`, i))
 			for _, s := range nodes {
-				_, err := s.App.SendMails(ctx)
+				_, err := s.App.Mails.SendMails(ctx)
 				must(t, err)
 			}
 		})
@@ -287,7 +287,7 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		s.end(t)
 		after := start(t, database, silent.clock)
 		after.clock.advance(pay.MailLife - time.Hour)
-		if _, err := after.App.SendMails(ctx); err != nil || after.waitingMails(t) != 1 {
+		if _, err := after.App.Mails.SendMails(ctx); err != nil || after.waitingMails(t) != 1 {
 			t.Errorf("an e-mail that another node may send is given up (%v)", err)
 		}
 		after.clock.advance(2 * time.Hour)

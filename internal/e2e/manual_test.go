@@ -26,7 +26,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 			t.Errorf("before the verification: %s", r)
 		}
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
 		w := unverified
 
@@ -47,25 +47,25 @@ func TestOperatorPaysByHand(t *testing.T) {
 		id := o.post(t, "/withdrawals", `{"amount":100}`).want(t, http.StatusCreated).text(t, "id")
 		s.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, id, "processing")
-		shown, err := s.App.RevealWithdrawal(ctx, s.App.Self(), id)
+		shown, err := s.App.Payouts.RevealWithdrawal(ctx, s.App.Self(), id)
 		must(t, err)
 		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
 			t.Errorf("the operator is shown %q at %s", shown.Destination, shown.Provider)
 		}
 		paid := base.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
-		ended, said, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid)
+		ended, said, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid)
 		must(t, err)
 		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
 			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.BankRef)
 		}
-		if _, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
+		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
 			t.Error("it ends twice")
 		}
 		not := o.post(t, "/withdrawals", `{"amount":50}`).want(t, http.StatusCreated).text(t, "id")
 		s.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, not, "processing")
 		s.clock.advance(time.Hour)
-		_, _, err = s.App.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
+		_, _, err = s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
 		must(t, err)
 		if got := o.available(t); got != "900" {
 			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
@@ -73,10 +73,10 @@ func TestOperatorPaysByHand(t *testing.T) {
 		// What had arrived comes back, days later, once.
 		s.clock.advance(48 * time.Hour)
 		back := base.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
-		if ended, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
+		if ended, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
 			t.Errorf("by the operator's word it is %v, %v", ended, err)
 		}
-		if _, _, err := s.App.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
+		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
 			t.Error("it comes back twice")
 		}
 		if got := o.available(t); got != "997" {

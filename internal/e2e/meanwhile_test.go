@@ -46,7 +46,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	}
 	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
 	who := acme(t, first)
-	made, _, err := first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	made, _, err := first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	clock.advance(time.Minute)
 	mu.Lock()
@@ -55,12 +55,12 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	var all sync.WaitGroup
 	var ruled error
 	all.Go(func() {
-		_, _, ruled = first.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+		_, _, ruled = first.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
 	soon(t, "the call that the test holds to begin", asked)
-	_, err = second.Sweep(ctx)
+	_, err = second.Cascade.Sweep(ctx)
 	must(t, err)
-	between, err := second.Payment(ctx, made.Scope, made.ID)
+	between, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	must(t, err)
 	if between.Status != pay.Pending {
 		t.Fatalf("meanwhile it is %s", between.Status)
@@ -72,10 +72,10 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	mu.Unlock()
 	for range 200 {
 		clock.advance(6 * time.Hour)
-		_, err := second.Sweep(ctx)
+		_, err := second.Cascade.Sweep(ctx)
 		must(t, err)
 	}
-	got, err := second.Payment(ctx, made.Scope, made.ID)
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("ruled %v about one that was processing; it was pending by then; the shopper has paid, and it is %s (%+v) with %+v for ever", ruled, got.Status, got.Failure, got.Strays)
@@ -119,24 +119,24 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
-	must(t, second.TakeOver(ctx))
-	_, err := second.Sweep(ctx)
+	must(t, second.Cascade.TakeOver(ctx))
+	_, err := second.Cascade.Sweep(ctx)
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	clock.advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
-		must(t, second.Notify(ctx, "sandbox-1", n))
+		must(t, second.Notices.Notify(ctx, "sandbox-1", n))
 	}
 	close(answers)
 	all.Wait()
-	got, err := second.Payment(ctx, scope, list[0].ID)
+	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("12 s after the payment was made, called twice and taken once, it is %s (%+v)", got.Status, got.Failure)
@@ -173,21 +173,21 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	}
 	a := node(t, database, clock, speaks, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
-	c, err := a.Claim(ctx, scope, r.ID)
+	c, err := a.Claims.Claim(ctx, scope, r.ID)
 	must(t, err)
 	clock.advance(time.Second)
 	speaks.tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
-	must(t, a.Notify(ctx, "sandbox-1", provider.Notification{}))
+	must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
 	for range 20 {
 		clock.advance(2 * time.Hour)
-		_, err := a.SweepClaims(ctx)
+		_, err := a.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, err := a.Claim(ctx, scope, r.ID)
+	got, err := a.Claims.Claim(ctx, scope, r.ID)
 	must(t, err)
-	told, err := a.Notifications(ctx, payment, 10)
+	told, err := a.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
 	if given > 2550 {
 		t.Errorf("of a payment of 25.50 the shopper got %d cents back; the claim is %s, %d notifications", given, got.Status, len(told))
@@ -205,10 +205,10 @@ func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
-	c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no")
+	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no")
 	if err == nil {
 		sum, _, _ := b.total()
 		t.Errorf("the provider's last word was that it is on its way (it paid %d), and the claim is %s without force", sum, c.Status)

@@ -47,7 +47,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 		d.pass(t, 5*time.Hour)
 		is("refund", 5*time.Hour)
-		_, err = d.App.RuleClaim(ctx, claim, pay.Reject, "not in their books")
+		_, err = d.App.Claims.RuleClaim(ctx, claim, pay.Reject, "not in their books")
 		must(t, err)
 		is("refund", 0)
 
@@ -61,7 +61,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		d.told(t, first.Upstream, id, 1, "paid", "acme-1-hush").is(t, http.StatusOK, `{"ok":true}`)
 		d.pass(t, 7*time.Hour)
 		is("late money", 7*time.Hour)
-		_, err = d.App.RuleClaim(ctx, d.live.get(t, "/payments/"+id).text(t, "attention.claimId"), pay.Reject, "the shop takes it")
+		_, err = d.App.Claims.RuleClaim(ctx, d.live.get(t, "/payments/"+id).text(t, "attention.claimId"), pay.Reject, "the shop takes it")
 		must(t, err)
 		is("late money", 0)
 
@@ -70,9 +70,9 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		d.pay(t, 1, 1)
 		d.pass(t, 9*time.Hour)
 		is("notification that does not fit", 9*time.Hour)
-		open, err := d.App.Notifications(ctx, "", 10)
+		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
-		must(t, d.App.CloseNotification(ctx, open[0].ID, "given back"))
+		must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back"))
 		is("notification that does not fit", 0)
 	})
 }

@@ -228,10 +228,10 @@ func TestEventsOfAnObjectComeInOrderFromTwoNodes(t *testing.T) {
 	}
 	eventually(t, "the other node has looked at what it wrote", func() bool {
 		for _, e := range []*service{a, b} {
-			_, err := e.App.Dispatch(ctx)
+			_, err := e.App.Webhooks.Dispatch(ctx)
 			must(t, err)
 		}
-		return b.App.Postponed() >= payments
+		return b.App.Webhooks.Postponed() >= payments
 	})
 	if n := len(endpoint.deliveries()); n != payments {
 		t.Errorf("%d events were sent while the first of each payment was under way, want %d: %s", n, payments, types(endpoint.deliveries()))

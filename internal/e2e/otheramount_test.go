@@ -52,19 +52,19 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 		if got := d.live.warnings(t); got != "unmatched_confirmation 10" {
 			t.Errorf("after its end the balance warns of %q", got)
 		}
-		open, err := d.App.Notifications(ctx, "", 10)
+		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
 		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL were paid, not 54.00 BRL") {
 			t.Fatalf("%d wait for the operator: %+v", len(open), open)
 		}
-		must(t, d.App.CloseNotification(ctx, open[0].ID, "given back at the provider"))
-		if err := d.App.CloseNotification(ctx, open[0].ID, "again"); err == nil {
+		must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back at the provider"))
+		if err := d.App.Notices.CloseNotification(ctx, open[0].ID, "again"); err == nil {
 			t.Error("it was closed twice")
 		}
 		if got := d.live.warnings(t); got != "" {
 			t.Errorf("once it is closed the balance warns of %q", got)
 		}
-		if told, err := d.App.Notifications(ctx, id, 10); err != nil || len(told) != 2 || string(told[1].Body) != "given back at the provider" {
+		if told, err := d.App.Notices.Notifications(ctx, id, 10); err != nil || len(told) != 2 || string(told[1].Body) != "given back at the provider" {
 			t.Errorf("of the payment it is kept that %+v, %v", told, err)
 		}
 	})
@@ -81,13 +81,13 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		claim := d.live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 		for range 3 {
 			d.clock.advance(2 * time.Hour)
-			_, err := d.App.SweepClaims(ctx)
+			_, err := d.App.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
 		if got := d.live.claimStatus(t, claim); got != "pending" {
 			t.Errorf("the refund is %s, want pending", got)
 		}
-		open, err := d.App.Notifications(ctx, "", 10)
+		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
 		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL went back, not 54.00 BRL") {
 			t.Errorf("%d wait for the operator: %+v", len(open), open)
@@ -98,7 +98,7 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		first.fails(nil)
 		eventually(t, "the refund is done", func() bool {
 			d.clock.advance(2 * time.Hour)
-			_, err := d.App.SweepClaims(ctx)
+			_, err := d.App.Claims.SweepClaims(ctx)
 			must(t, err)
 			return d.live.claimStatus(t, claim) == "approved"
 		})
@@ -121,7 +121,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				claim := d.live.post(t, "/payments/"+d.ids[0]+"/refund", `{}`).want(t, http.StatusOK).text(t, "refundId")
 				d.clock.advance(time.Minute)
 				says := claims.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
-				if _, err := d.App.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
+				if _, err := d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
 					t.Error("the operator is not told that the provider says otherwise")
 				}
 				says.Force = true
@@ -130,7 +130,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				if got := d.live.claimStatus(t, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {
 					t.Errorf("the operator's word is %s, the refund is %s and shown as %s", word, ended.Status, got)
 				}
-				if _, err := d.App.RuleClaim(ctx, claim, pay.Approve, "again"); err == nil {
+				if _, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "again"); err == nil {
 					t.Error("it was ended twice")
 				}
 			})
@@ -149,10 +149,10 @@ func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
-	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {
+	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {
 		t.Errorf("the provider has just answered that 25.50 went back, and by the operator's word, without force, the claim is %s", c.Status)
 	}
 }

@@ -49,7 +49,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.account(t, "acme-co", u)
-		made, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
 		must(t, err)
 		test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), u)
 	})
@@ -68,7 +68,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
+		methods, _ := s.App.Methods.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

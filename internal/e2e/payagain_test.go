@@ -16,7 +16,7 @@ func TestOrderIsNotPaidAgainAWeekLater(t *testing.T) {
 		id := o.create(t, hostedVoucher)
 		s.atBank(t, id, "timeout")
 		s.clock.advance(40 * 24 * time.Hour)
-		_, err := s.App.Sweep(ctx)
+		_, err := s.App.Cascade.Sweep(ctx)
 		must(t, err)
 		again := func() (string, int) {
 			status, _, h := s.browse(t, http.MethodPost, "/pay/"+id+"/again", "")

@@ -52,7 +52,7 @@ func (o shop) fund(t *testing.T, live bool, cents int64) {
 // sibling is another shop of the same merchant, with a sandbox key that may withdraw.
 func (o shop) sibling(t *testing.T) shop {
 	t.Helper()
-	made, err := o.App.CreateShop(ctx, o.Merchant.ID, "Twin")
+	made, err := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Twin")
 	must(t, err)
 	return shop{Onboarded: made, service: o.service}.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
 }
@@ -75,7 +75,7 @@ func (o shop) payOut(t *testing.T, withdrawal, status string) reply {
 	t.Helper()
 	var r reply
 	eventually(t, withdrawal+" is "+status, func() bool {
-		_, err := o.App.PayOut(ctx)
+		_, err := o.App.Payouts.PayOut(ctx)
 		must(t, err)
 		r = o.get(t, "/withdrawals/"+withdrawal).want(t, http.StatusOK)
 		return r.text(t, "status") == status
@@ -147,7 +147,7 @@ func (s *service) tells(t *testing.T, account, signature string, n pay.PayoutNot
 func (s *service) payOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
 	t.Helper()
 	n.Adapter, n.Live = adapter, true
-	_, err := s.App.AddAccount(ctx, s.App.Self(), n)
+	_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), n)
 	must(t, err)
 }
 
@@ -212,7 +212,7 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
 		o.wallet(t)
 		s.clock.advance(time.Second)

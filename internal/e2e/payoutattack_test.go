@@ -32,7 +32,7 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)
@@ -41,14 +41,14 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 
 func (o shop) exported(t *testing.T, account string) (pay.Batch, string) {
 	t.Helper()
-	made, err := o.App.MakeBatches(ctx, carla, account)
+	made, err := o.App.Batches.MakeBatches(ctx, carla, account)
 	must(t, err)
 	if len(made) != 1 {
 		t.Fatalf("made %+v", made)
 	}
-	_, err = o.App.ApproveBatch(ctx, bruno, made[0].ID)
+	_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
 	must(t, err)
-	file, b, err := o.App.ExportBatch(ctx, bruno, made[0].ID)
+	file, b, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID)
 	must(t, err)
 	return b, string(file)
 }
@@ -65,7 +65,7 @@ func TestAnswerOfAnotherAccountsFileEndsNothing(t *testing.T) {
 	o.exported(t, "banco")
 	b2, _ := o.exported(t, "banco2")
 	answer := `<?xml version="1.0" encoding="UTF-8"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.03"><CstmrPmtStsRpt><GrpHdr><MsgId>X1</MsgId><CreDtTm>2026-11-23T10:00:00</CreDtTm></GrpHdr><OrgnlGrpInfAndSts><OrgnlMsgId>` + strings.TrimPrefix(b2.ID, pay.BatchPrefix) + `</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.03</OrgnlMsgNmId><GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM04</Cd></Rsn></StsRsnInf></OrgnlGrpInfAndSts></CstmrPmtStsRpt></Document>`
-	done, err := o.App.ImportAnswers(ctx, carla, "banco", []byte(answer))
+	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
 	t.Logf("%+v %v", done, err)
 	if r := o.get(t, "/withdrawals/"+small); r.text(t, "status") != "processing" {
 		t.Errorf("bank 2 refused its own file %s; the withdrawal at bank 1 is %s", b2.ID, r)
@@ -87,7 +87,7 @@ func TestAnswerOfAnotherBatchEndsNothing(t *testing.T) {
 	small1 := b1.LineReference(1)
 	b2, _ := o.exported(t, "banco2")
 	answer := `<?xml version="1.0" encoding="UTF-8"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.03"><CstmrPmtStsRpt><GrpHdr><MsgId>X1</MsgId><CreDtTm>2026-11-23T10:00:00</CreDtTm></GrpHdr><OrgnlGrpInfAndSts><OrgnlMsgId>` + strings.TrimPrefix(b2.ID, pay.BatchPrefix) + `</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.03</OrgnlMsgNmId></OrgnlGrpInfAndSts><OrgnlPmtInfAndSts><OrgnlPmtInfId>1</OrgnlPmtInfId><TxInfAndSts><OrgnlEndToEndId>` + small1 + `</OrgnlEndToEndId><TxSts>RJCT</TxSts><StsRsnInf><Rsn><Cd>AC04</Cd></Rsn></StsRsnInf></TxInfAndSts></OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`
-	done, err := o.App.ImportAnswers(ctx, carla, "banco", []byte(answer))
+	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
 	t.Logf("%+v %v", done, err)
 	if r := o.get(t, "/withdrawals/"+small); r.text(t, "status") != "processing" {
 		t.Errorf("the line is of batch %s; the withdrawal in bank 1's batch is %s", b2.ID, r)
@@ -112,36 +112,36 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	c.advance(time.Second)
 	first := o.withdraw(t, "50")
 	c.advance(pay.WithdrawalHold(true))
 	o.payOut(t, first, "processing")
-	made, err := s.App.MakeBatches(ctx, carla, "banco")
+	made, err := s.App.Batches.MakeBatches(ctx, carla, "banco")
 	must(t, err)
-	must(t, s.App.RotateMasterKey(ctx, s.App.Self()))
-	_, err = s.App.Reseal(ctx)
+	must(t, s.App.Access.RotateMasterKey(ctx, s.App.Self()))
+	_, err = s.App.Access.Reseal(ctx)
 	must(t, err)
-	n, err := s.App.Reseal(ctx)
+	n, err := s.App.Access.Reseal(ctx)
 	must(t, err)
-	_, _, sealed, err := s.App.MasterKeys(ctx)
+	_, _, sealed, err := s.App.Access.MasterKeys(ctx)
 	must(t, err)
 	t.Logf("left %d, sealed under each key: %v", n, sealed)
 	s.end(t)
 	s = startWith(t, database, c, keys(2)) // nothing is sealed under 1, says the service
 	o.service = s
-	if _, err := s.App.ApproveBatch(ctx, bruno, made[0].ID); err != nil {
+	if _, err := s.App.Batches.ApproveBatch(ctx, bruno, made[0].ID); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.App.ExportBatch(ctx, bruno, made[0].ID); err != nil {
+	if _, _, err := s.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err != nil {
 		t.Errorf("the approved file is lost: %v", err)
 	}
 	second := o.withdraw(t, "60")
 	c.advance(pay.WithdrawalHold(true))
 	for range 5 {
-		_, err = s.App.PayOut(ctx)
+		_, err = s.App.Payouts.PayOut(ctx)
 		must(t, err)
 		c.advance(2 * time.Minute)
 	}
@@ -181,7 +181,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 				once.Do(func() {
 					o.delete(t, "/wallets/"+w).want(t, http.StatusOK)
 					go func() {
-						_, err := o.App.MakeBatches(ctx, bruno, "banco")
+						_, err := o.App.Batches.MakeBatches(ctx, bruno, "banco")
 						second <- err
 					}()
 					soon(t, "the call that the test holds to begin", reached)
@@ -191,15 +191,15 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 			}
 		}
 		hook.Store(&f)
-		made, err := o.App.MakeBatches(ctx, carla, "banco")
+		made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
 		must(t, err)
 		close(committed)
 		must(t, <-second)
 		hook.Store(nil)
 		for _, b := range made {
-			_, err = o.App.ApproveBatch(ctx, bruno, b.ID)
+			_, err = o.App.Batches.ApproveBatch(ctx, bruno, b.ID)
 			must(t, err)
-			if file, _, err := o.App.ExportBatch(ctx, bruno, b.ID); err == nil {
+			if file, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID); err == nil {
 				t.Errorf("the wallet was deleted, and the file leaves: %s\n%s", o.get(t, "/withdrawals/"+id), file)
 			}
 		}
@@ -220,9 +220,9 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 		o.clock.advance(pay.WithdrawalHold(true))
 		for range 24 {
 			eventually(t, "it is tried again", func() bool {
-				_, err := o.App.PayOut(ctx)
+				_, err := o.App.Payouts.PayOut(ctx)
 				must(t, err)
-				w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+				w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 				must(t, err)
 				return w.Waiting == "payout_delayed"
 			})
@@ -232,7 +232,7 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 		o.payOut(t, id, "completed")
 		reference := id[len(pay.WithdrawalPrefix):]
 		got := o.tells(t, "bank-1", "bank", pay.PayoutNotice{ID: "late", Reference: reference, Outcome: pay.PayoutOutcome{Kind: pay.PayoutPaid}})
-		list, err := o.App.Notifications(ctx, id, 10)
+		list, err := o.App.Notices.Notifications(ctx, id, 10)
 		must(t, err)
 		if len(list) == 0 {
 			t.Errorf("round 1 was paid after all, so it was paid twice: answered %d, and nothing waits for the operator", got)
@@ -258,7 +258,7 @@ func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 		o.clock.advance(10 * time.Minute)
 		o.payOut(t, id, "completed")
 		if got == http.StatusOK { // it will not be told again
-			list, err := o.App.Notifications(ctx, id, 10)
+			list, err := o.App.Notices.Notifications(ctx, id, 10)
 			must(t, err)
 			t.Errorf("the return was answered 200 and forgotten: the withdrawal is %s, available %s, waiting %d", o.get(t, "/withdrawals/"+id).text(t, "status"), o.available(t), len(list))
 		}
@@ -283,7 +283,7 @@ func TestPartThatComesBackIsForTheOperator(t *testing.T) {
 		o.clock.advance(10 * time.Minute)
 		o.payOut(t, id, "completed")
 		again := o.tells(t, "bank-1", "bank", n)
-		list, err := o.App.Notifications(ctx, "", 10)
+		list, err := o.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
 		if len(list) == 0 {
 			t.Errorf("a part came back, answered %d and %d, and the operator is not told", got, again)
@@ -301,9 +301,9 @@ func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
 	id := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
 	o.sent(t, "103")
 	o.payOut(t, id, "processing")
-	_, err := o.App.RotateAccount(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
+	_, err := o.App.Providers.RotateAccount(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
 	must(t, err)
-	made, err := o.App.MakeBatches(ctx, carla, "banco")
+	made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
 	if err != nil || len(made) != 1 || made[0].Lines != 1 {
 		t.Errorf("made %v: %v", made, err)
 	}
@@ -317,25 +317,25 @@ func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 	o.sent(t, "103")
 	stop := func(why string) {
 		t.Helper()
-		_, err := o.App.LimitPayouts(ctx, bruno, "", true, func(l *pay.PayoutLimits) { l.Stopped = why })
+		_, err := o.App.Payouts.LimitPayouts(ctx, bruno, "", true, func(l *pay.PayoutLimits) { l.Stopped = why })
 		must(t, err)
 	}
 	stop("a key was stolen")
-	if made, err := o.App.MakeBatches(ctx, carla, "banco"); err != nil || len(made) != 0 {
+	if made, err := o.App.Batches.MakeBatches(ctx, carla, "banco"); err != nil || len(made) != 0 {
 		t.Errorf("everything is stopped, and a batch is made: %v, %v", made, err)
 	}
 	stop("")
-	made, err := o.App.MakeBatches(ctx, carla, "banco")
+	made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
 	must(t, err)
-	_, err = o.App.ApproveBatch(ctx, bruno, made[0].ID)
+	_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
 	must(t, err)
 	stop("a key was stolen")
-	if _, _, err := o.App.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
+	if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
 		t.Errorf("everything is stopped, and a file leaves: %v", err)
 	}
 	stop("")
 	o.delete(t, "/wallets/"+w).want(t, http.StatusOK)
-	if _, _, err := o.App.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
+	if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
 		t.Errorf("the wallet is deleted, and the file leaves: %v", err)
 	}
 }
@@ -347,21 +347,21 @@ func TestLiftedLimitLetsGo(t *testing.T) {
 		start := o.clock.now()
 		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start))
 		limit := func(daily int64) {
-			_, err := o.App.LimitPayouts(ctx, carla, "", true, func(l *pay.PayoutLimits) { l.Daily = daily })
+			_, err := o.App.Payouts.LimitPayouts(ctx, carla, "", true, func(l *pay.PayoutLimits) { l.Daily = daily })
 			must(t, err)
 		}
 		limit(50_00)
 		id := o.withdraw(t, "100")
 		o.clock.advance(pay.WithdrawalHold(true))
 		eventually(t, "it waits", func() bool {
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 			return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == "daily_limit"
 		})
 		limit(0)
 		for range 20 {
 			o.clock.advance(15 * time.Minute)
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 		}
 		if r := o.get(t, "/withdrawals/"+id); r.text(t, "status") != "completed" {

@@ -31,7 +31,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		if ref := done.text(t, "reference"); ref != id[len(pay.WithdrawalPrefix):]+"-2" {
 			t.Errorf("it was paid under %s", ref)
 		}
-		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		if w.Provider != "bank-2" || len(w.Tried) != 1 || w.Tried[0].Account != "bank-1" || w.Tried[0].Code != "insufficient_float" ||
 			len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: did not pay it, rests until ") || w.Why != "the only one" {
@@ -48,13 +48,13 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		id, other := o.withdraw(t, "200"), o.withdraw(t, "50")
 		o.clock.advance(pay.WithdrawalHold(true))
 		eventually(t, "both wait", func() bool {
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 			return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == "payout_delayed" && o.get(t, "/withdrawals/"+other).text(t, "pendingReason") == "payout_delayed"
 		})
 		o.post(t, "/withdrawals/"+other+"/cancel", "").want(t, http.StatusOK)
 		b.behave(nil, nil)
-		if _, err := o.App.PayOut(ctx); err != nil || o.get(t, "/withdrawals/"+id).text(t, "status") != "pending" {
+		if _, err := o.App.Payouts.PayOut(ctx); err != nil || o.get(t, "/withdrawals/"+id).text(t, "status") != "pending" {
 			t.Errorf("accounts that rest are tried: %v", err)
 		}
 		o.clock.advance(5 * time.Minute)
@@ -71,7 +71,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		o.payOut(t, id, "processing")
 		for range 20 {
 			o.clock.advance(6 * time.Minute)
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 		}
 		if sends, _, _ := b.told(id); sends != 1 || o.get(t, "/withdrawals/"+id).text(t, "status") != "processing" {
@@ -148,14 +148,14 @@ func TestReturnedPayoutComesBack(t *testing.T) {
 			if got := o.tells(t, "bank-1", "bank", n); got != http.StatusOK {
 				t.Errorf("%s: %d", n.ID, got)
 			}
-			list, err := o.App.Notifications(ctx, id, 10)
+			list, err := o.App.Notices.Notifications(ctx, id, 10)
 			must(t, err)
 			if len(list) != 1 || list[0].Verdict != pay.Mismatched {
 				t.Fatalf("of %s is kept %+v", id, list)
 			}
-			must(t, o.App.CloseNotification(ctx, list[0].ID, "the bank took it back"))
+			must(t, o.App.Notices.CloseNotification(ctx, list[0].ID, "the bank took it back"))
 		}
-		if waiting, err := o.App.Notifications(ctx, "", 10); err != nil || len(waiting) != 0 {
+		if waiting, err := o.App.Notices.Notifications(ctx, "", 10); err != nil || len(waiting) != 0 {
 			t.Errorf("still waiting: %+v, %v", waiting, err)
 		}
 		if s := o.get(t, "/withdrawals/"+other).text(t, "status"); s != "processing" {

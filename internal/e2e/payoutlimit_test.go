@@ -22,7 +22,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 		}
 		start := o.clock.now()
 		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
-		_, err := o.App.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
+		_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
 		must(t, err)
 		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
 			if !strings.HasSuffix(r.Reference, "-3") {
@@ -42,7 +42,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 		over := o.withdraw(t, "25")
 		o.clock.advance(pay.WithdrawalHold(true))
 		eventually(t, "it waits", func() bool {
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 			return o.get(t, "/withdrawals/"+over).text(t, "pendingReason") == "daily_limit"
 		})
@@ -55,13 +55,13 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		limit := func(merchant string, change func(*pay.PayoutLimits)) {
 			t.Helper()
-			_, err := o.App.LimitPayouts(ctx, carla, merchant, true, change)
+			_, err := o.App.Payouts.LimitPayouts(ctx, carla, merchant, true, change)
 			must(t, err)
 		}
 		waits := func(id, why string) {
 			t.Helper()
 			eventually(t, id+" waits for "+why, func() bool {
-				_, err := o.App.PayOut(ctx)
+				_, err := o.App.Payouts.PayOut(ctx)
 				must(t, err)
 				return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == why
 			})
@@ -79,17 +79,17 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		waits(later, "hourly_limit")
 		o.clock.advance(time.Hour)
 		o.payOut(t, later, "completed")
-		if list, err := o.App.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
+		if list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
 			t.Errorf("waiting are %v, %v", list, err)
 		}
-		_, err := o.App.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
+		_, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
 		must(t, err)
 		limit("", func(l *pay.PayoutLimits) { l.Stopped = "a key was stolen" })
 		waits(large, "payouts_stopped")
 		limit("", func(l *pay.PayoutLimits) { l.Stopped = "" })
 		o.clock.advance(time.Minute)
 		o.payOut(t, large, "completed")
-		if _, err := o.App.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
+		if _, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
 			t.Error("what has arrived was approved")
 		}
 		// 90 + 60 + 400 of the day's 250 are used.
@@ -113,7 +113,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 5 {
-					_, err := o.App.PayOut(ctx)
+					_, err := o.App.Payouts.PayOut(ctx)
 					must(t, err)
 				}
 			})
@@ -137,7 +137,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		if told := strings.Join(acts, " "); !strings.Contains(told, "payouts.limited") || !strings.Contains(told, "withdrawal.approved") {
 			t.Errorf("the audit log has %s", told)
 		}
-		if _, err := o.App.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
+		if _, err := o.App.Payouts.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
 			t.Error("nobody's limits were set")
 		}
 		o.get(t, "/withdrawals/"+small).want(t, http.StatusOK)

@@ -48,10 +48,10 @@ func told(t *testing.T, s *service) persons {
 	id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 	s.notify(t, "sandbox-1", note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
 		want(t, http.StatusOK)
-	waiting, err := s.App.Notifications(ctx, id, 10)
+	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
 	must(t, err)
 	p.cash, p.receipt = id, waiting[0].ID
-	must(t, s.App.CloseNotification(ctx, p.receipt, noteWords))
+	must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
 	eventually(t, "the inbox has the claim's end", func() bool {
 		return strings.Contains(string(p.hook.get(t, p.hook.path("/inbox")).body), saidWords)
 	})
@@ -80,7 +80,7 @@ func (p persons) shows(t *testing.T, s *service, when string) {
 		t.Errorf("%s: the delivery log shows %s", when, sent)
 	}
 	for id, want := range map[string]string{p.receipt: payerMail, "/closed/" + p.receipt: noteWords} {
-		n, err := s.App.Notification(ctx, id)
+		n, err := s.App.Notices.Notification(ctx, id)
 		must(t, err)
 		if !strings.Contains(string(n.Body), want) {
 			t.Errorf("%s: notification %s is %q", when, id, n.Body)
@@ -178,8 +178,8 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 
 		s = startWith(t, database, c, masterKeys(1, 2))
 		before := s.dump(t)["receipts"]
-		must(t, s.App.RotateMasterKey(ctx, s.App.Self()))
-		_, err := s.App.Reseal(ctx)
+		must(t, s.App.Access.RotateMasterKey(ctx, s.App.Self()))
+		_, err := s.App.Access.Reseal(ctx)
 		must(t, err)
 		if !slices.Equal(before, s.dump(t)["receipts"]) {
 			t.Error("a rotation of the master key writes notifications anew")
@@ -203,7 +203,7 @@ func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
 		for range 3 {
 			s.notify(t, "sandbox-1", body).is(t, http.StatusOK, `{"ok":true}`)
 		}
-		list, err := s.App.Notifications(ctx, id, 10)
+		list, err := s.App.Notices.Notifications(ctx, id, 10)
 		must(t, err)
 		if len(list) != 1 || string(list[0].Body) != body {
 			t.Errorf("kept are %+v", list)
@@ -284,11 +284,11 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 		}
 		s = start(t, database, c)
 		p.shows(t, s, "before it is encrypted")
-		_, err := s.App.SealPersonal(ctx)
+		_, err := s.App.Privacy.SealPersonal(ctx)
 		must(t, err)
 		eventually(t, "nothing is found", func() bool { return len(s.secret(t)) == 0 })
 		p.shows(t, s, "after it was encrypted")
-		if n, err := s.App.SealPersonal(ctx); n != 0 || err != nil {
+		if n, err := s.App.Privacy.SealPersonal(ctx); n != 0 || err != nil {
 			t.Errorf("encrypted again: %d, %v", n, err)
 		}
 		s.end(t)
@@ -312,10 +312,10 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
 		defer s.log.forget()
 
-		if n, err := s.App.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
+		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
 			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
 		}
-		list, err := s.App.Notifications(ctx, p.cash, 10)
+		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)
 		must(t, err)
 		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
 			t.Errorf("the list of notifications has %q", list)
@@ -362,7 +362,7 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 			defer closeDB()
 			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
 		}
-		seal := func() { _, err := s.App.SealPersonal(ctx); must(t, err) }
+		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); must(t, err) }
 		seal()
 		if done() != "1" {
 			t.Fatalf("a first look left %q", done())
@@ -380,7 +380,7 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 		if done() != "2" {
 			t.Errorf("a look a day later left %q", done())
 		}
-		n, err := s.App.Notification(ctx, p.receipt)
+		n, err := s.App.Notices.Notification(ctx, p.receipt)
 		must(t, err)
 		if !bytes.Equal(n.Body, []byte("name=Ana")) {
 			t.Errorf("the notification is %q", n.Body)

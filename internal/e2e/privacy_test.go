@@ -82,7 +82,7 @@ func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
 		}
 	}
 	for _, payment := range []string{p.paid, p.disputed, p.refunded, p.pending} {
-		list, err := s.App.Notifications(ctx, payment, 100)
+		list, err := s.App.Notices.Notifications(ctx, payment, 100)
 		must(t, err)
 		for _, n := range list {
 			see("notifications", string(n.Body))
@@ -106,7 +106,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		defer s.log.forget() // deliveries that the clock outran
 		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
-		found, err := s.App.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
+		found, err := s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		must(t, err)
 		text, err := json.Marshal(found)
 		must(t, err)
@@ -133,17 +133,17 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 				t.Fatalf("the books tell of the shopper: %s", before[path])
 			}
 		}
-		dry, err := s.App.EraseShopper(ctx, by, who, true)
+		dry, err := s.App.Privacy.EraseShopper(ctx, by, who, true)
 		must(t, err)
 		if len(dry.Payments) != 3 || s.traces(t, p, inesMail)["payments"] < 4 {
 			t.Errorf("a look at what would be erased: %+v", dry)
 		}
-		done, err := s.App.EraseShopper(ctx, by, who, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, by, who, false)
 		must(t, err)
 		if fmt.Sprint(done) != fmt.Sprint(dry) || len(done.Kept) != 1 || done.Kept[p.pending] == "" || len(done.Sessions) != 0 {
 			t.Errorf("erased: %+v, said before: %+v; only the pending payment is kept", done, dry)
 		}
-		done, err = s.App.EraseShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		if len(done.Payments) != 0 || len(done.Sessions) != 1 || len(done.Kept) != 1 {
 			t.Errorf("erased the second time: %+v, want the checkout alone", done)
@@ -162,7 +162,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 
 		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
 		s.over(t, p.pending)
-		done, err = s.App.EraseShopper(ctx, by, privacy.Shopper{Payment: p.pending}, false)
+		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p.pending}, false)
 		must(t, err)
 		if len(done.Payments) != 1 {
 			t.Errorf("the payment that is over now: %+v", done)
@@ -176,7 +176,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		// Money goes on to move.
 		p.refund(t, p.refunded, `{"amount":5}`).want(t, http.StatusOK)
 		eventually(t, "the second refund is made", func() bool { return p.claims(t, p.refunded) == "approved approved" })
-		found, err = s.App.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
+		found, err = s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		must(t, err)
 		if len(found.Payments)+len(found.Sessions) != 0 {
 			t.Errorf("after all was erased the export has %+v", found)
@@ -203,7 +203,7 @@ func (s *service) over(t *testing.T, payment string) {
 	t.Helper()
 	is := func(that func(pay.Payment) bool) func() bool {
 		return func() bool {
-			found, err := s.App.ExportShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: payment})
+			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: payment})
 			must(t, err)
 			return that(found.Payments[0].Payment)
 		}
@@ -227,7 +227,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"a payment of somebody else": {Payment: p.others, Email: inesMail},
 			"no such merchant":           {Merchant: "mer_none", Email: inesMail},
 		} {
-			if done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false); err == nil {
+			if done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false); err == nil {
 				t.Errorf("%s: %+v", name, done)
 			}
 		}
@@ -236,7 +236,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"another document":   {Merchant: p.Merchant.ID, Email: inesMail, Document: "11144477735"},
 			"a part of the name": {Merchant: p.Merchant.ID, Email: "ines"},
 		} {
-			done, err := s.App.EraseShopper(ctx, pay.Actor{}, who, false)
+			done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false)
 			must(t, err)
 			if len(done.Payments)+len(done.Sessions)+len(done.Kept) != 0 {
 				t.Errorf("%s: %+v", name, done)
@@ -254,7 +254,7 @@ func TestPersonalDataEnds(t *testing.T) {
 		})
 		p := sells(t, s)
 		defer s.log.forget() // deliveries that the clock outran
-		must(t, s.App.WriteKeyUses(ctx))
+		must(t, s.App.Access.WriteKeyUses(ctx))
 		addresses := func() (n int) {
 			for _, e := range p.acts(t) {
 				if e.By.IP != "" {
@@ -348,13 +348,13 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		res.Body.Close()
 		s.clock.advance(8 * day)
 		for _, who := range []privacy.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
-			found, err := s.App.ExportShopper(ctx, pay.Actor{}, who)
+			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
 			must(t, err)
 			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
 				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
 			}
 		}
-		done, err := s.App.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
 		must(t, err)
 		query, end := s.open(t)
 		defer end()

@@ -75,7 +75,7 @@ func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range each {
 			all.Go(func() {
-				r, replayed, err := nodes[i%2].Refund(ctx, scope, asked)
+				r, replayed, err := nodes[i%2].Claims.Refund(ctx, scope, asked)
 				if err != nil {
 					t.Error(err)
 				}
@@ -125,20 +125,20 @@ func TestCancelBesidePaid(t *testing.T) {
 			var all sync.WaitGroup
 			all.Go(func() {
 				defer begin() // it may be refused before the provider is asked
-				_, refused = nodes[0].CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				_, refused = nodes[0].Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
 			})
 			all.Go(func() {
 				<-asked
 				for _, n := range notes {
-					if err := nodes[1].Notify(ctx, "sandbox-1", n); err != nil {
+					if err := nodes[1].Notices.Notify(ctx, "sandbox-1", n); err != nil {
 						t.Errorf("the news is refused: %v", err)
 					}
 				}
 			})
 			all.Wait()
-			read, err := nodes[0].Payment(ctx, who.Scope, p.ID)
+			read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 			must(t, err)
-			claims, _, err := nodes[0].Claims(ctx, who.Scope, claimsOf(p.ID))
+			claims, _, err := nodes[0].Claims.Claims(ctx, who.Scope, claimsOf(p.ID))
 			must(t, err)
 			switch stray, open := read.Attention(); {
 			case read.Status == pay.Completed:

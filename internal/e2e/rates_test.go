@@ -80,7 +80,7 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 			t.Helper()
 			rate, err := money.ParseRate(text)
 			must(t, err)
-			_, err = s.App.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
+			_, err = s.App.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
 			must(t, err)
 		}
 		set("5.432198765", "Banco Central")
@@ -199,7 +199,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 					return
 				}
 				for range 20 { // the loser of eight rounds tries again
-					_, err = s.App.SetRates(ctx, []pay.Reading{
+					_, err = s.App.Rates.SetRates(ctx, []pay.Reading{
 						{Currency: money.BRL, Rate: rate, Source: "a", At: at}, {Currency: money.MXN, Rate: rate, Source: "a", At: at},
 					}, true)
 					if err == nil {
@@ -211,7 +211,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 		}
 		all.Wait()
 		for _, c := range []money.Currency{money.BRL, money.MXN} {
-			list, err := s.App.RateHistory(ctx, c)
+			list, err := s.App.Rates.RateHistory(ctx, c)
 			must(t, err)
 			if len(list) != writers {
 				t.Errorf("%s has a history of %d, want %d", c, len(list), writers)
@@ -227,7 +227,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 // inUse reads what the operator sees of a currency.
 func (s *service) inUse(t *testing.T, currency money.Currency) (q pay.Quote) {
 	t.Helper()
-	list, err := s.App.RateList(ctx)
+	list, err := s.App.Rates.RateList(ctx)
 	must(t, err)
 	for _, r := range list {
 		if r.Currency == currency {

@@ -108,7 +108,7 @@ func (c *receiver) deliveries() []received {
 func (c *receiver) await(t *testing.T, n int) []received {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool {
-		_, err := c.service.App.Dispatch(ctx)
+		_, err := c.service.App.Webhooks.Dispatch(ctx)
 		must(t, err)
 		return len(c.deliveries()) >= n
 	})

@@ -32,7 +32,7 @@ func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstr
 func (s *service) compare(t *testing.T, account, report string) (reconciliation.Compared, []reconcile.Finding) {
 	t.Helper()
 	var found []reconcile.Finding
-	done, err := s.App.Reconcile(ctx, reconciliation.Comparison{
+	done, err := s.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{
 		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(report)}}, Format: reconcile.Generic(),
 		From: time.Unix(1, 0), To: s.clock.now().Add(time.Hour), Tell: func(f reconcile.Finding) { found = append(found, f) },
 	})
@@ -81,15 +81,15 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 				t.Errorf("at %s, %d differences", account, done.Count)
 			}
 		}
-		claims, err := s.App.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		claims, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
 		must(t, err)
 		if len(claims) != 1 {
 			t.Fatalf("want one inquiry, got %v", claims)
 		}
-		_, err = s.App.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
+		_, err = s.App.Claims.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
 		must(t, err)
 		s.sweep(t, "the second charge is given back", func() bool {
-			c, err := s.App.AnyClaim(ctx, claims[0].ID)
+			c, err := s.App.Claims.AnyClaim(ctx, claims[0].ID)
 			must(t, err)
 			return c.Status == pay.ClaimApproved
 		})
@@ -163,7 +163,7 @@ func TestReconciliationFindsWhatDiffers(t *testing.T) {
 				t.Errorf("%s: afterwards the merchant is warned of %s", name, got)
 			}
 		}
-		list, err := s.App.Reconciliations(ctx, "bank", 100)
+		list, err := s.App.Reconciliation.Reconciliations(ctx, "bank", 100)
 		must(t, err)
 		if len(list) != 28 || list[0].Count != 0 || list[0].Lines != 4 || list[0].Reports[0] != "bank.csv" {
 			t.Errorf("%d comparisons are kept, the last one is %+v", len(list), list[0])

@@ -36,17 +36,17 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			t.Errorf("the return is answered %d", got)
 		}
 		row := func(i int, by, kind string, more float64) string {
-			w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
+			w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
 			must(t, err)
 			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
 			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.clock.now().Format(time.RFC3339))
 		}
 		from, to := o.clock.now().Add(-time.Hour), o.clock.now().Add(time.Hour)
 		compare := func(dry bool, rows ...string) ([]string, reconciliation.Compared) {
-			format, err := o.App.ReportFormat(ctx, "bank-1")
+			format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 			must(t, err)
 			var told []string
-			done, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
+			done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
 				Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
 				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Discrepancy)+" "+f.Withdrawal) }})
 			must(t, err)
@@ -80,13 +80,13 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		if got := warned(); strings.Contains(got, "provider_drift") {
 			t.Errorf("books that agree again still warn: %s", got)
 		}
-		format, err := o.App.ReportFormat(ctx, "bank-1")
+		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		must(t, err)
-		if _, err := o.App.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
+		if _, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "which period") {
 			t.Errorf("a report of one moment: %v", err)
 		}
-		list, err := o.App.Reconciliations(ctx, "bank-1", 10)
+		list, err := o.App.Reconciliation.Reconciliations(ctx, "bank-1", 10)
 		must(t, err)
 		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {
 			t.Errorf("kept: %+v", list)

@@ -70,7 +70,7 @@ func (f *forgetful) asked() (n int) {
 // putBack closes the service, as after a restore to this moment.
 func (s *service) putBack(t *testing.T) {
 	t.Helper()
-	_, err := s.App.BeginRecovery(ctx, s.App.Now().Add(-time.Second), s.App.Now())
+	_, err := s.App.Recovery.BeginRecovery(ctx, s.App.Now().Add(-time.Second), s.App.Now())
 	must(t, err)
 }
 
@@ -79,9 +79,9 @@ const listColumns = "reference,provider_reference,refund_reference,refund_provid
 // lists reads a provider's list of the lost time.
 func (s *service) lists(t *testing.T, account, lines string) recovery.Listed {
 	t.Helper()
-	format, err := s.App.ReportFormat(ctx, account)
+	format, err := s.App.Reconciliation.ReportFormat(ctx, account)
 	must(t, err)
-	done, err := s.App.ReadListing(ctx, recovery.Listing{
+	done, err := s.App.Recovery.ReadListing(ctx, recovery.Listing{
 		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(listColumns + lines)}}, Format: format,
 	})
 	must(t, err)
@@ -91,12 +91,12 @@ func (s *service) lists(t *testing.T, account, lines string) recovery.Listed {
 // opens covers what no list was read of, and ends the recovery.
 func (s *service) opens(t *testing.T) {
 	t.Helper()
-	found, err := s.App.Recovery(ctx)
+	found, err := s.App.Recovery.Recovery(ctx)
 	must(t, err)
 	for _, account := range found.Uncovered {
-		must(t, s.App.CoverAccount(ctx, account, "it did nothing"))
+		must(t, s.App.Recovery.CoverAccount(ctx, account, "it did nothing"))
 	}
-	_, err = s.App.EndRecovery(ctx, false, "")
+	_, err = s.App.Recovery.EndRecovery(ctx, false, "")
 	must(t, err)
 }
 
@@ -125,7 +125,7 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 		s.opens(t)
 		for range 5 {
 			s.clock.advance(10 * time.Minute)
-			_, err := s.App.Sweep(ctx)
+			_, err := s.App.Cascade.Sweep(ctx)
 			must(t, err)
 		}
 		if n := door.asked(); n > 0 || len(second.Charges()) > 0 {
@@ -159,7 +159,7 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 		s.opens(t)
 		for range 5 {
 			s.clock.advance(2 * time.Hour)
-			_, err := s.App.SweepClaims(ctx)
+			_, err := s.App.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
 		if n := door.asked(); n > 0 {
@@ -184,7 +184,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		live := s.shop(t).live()
 		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
 		s.told(t, first, id, 1, "paid", "first-hush").want(t, http.StatusOK)
-		list, err := s.App.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		list, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
 		must(t, err)
 		if len(list) != 1 {
 			t.Fatalf("want one inquiry, got %v", list)
@@ -194,10 +194,10 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		suffix, claim := strings.TrimPrefix(id, pay.PaymentPrefix), strings.TrimPrefix(list[0].ID, pay.ClaimPrefix)
 		s.lists(t, "first", suffix+"-1,,"+claim+"-1,up-refund,refund,54.00,BRL\n")
 		s.opens(t)
-		_, _ = s.App.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
+		_, _ = s.App.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
 		for range 5 {
 			s.clock.advance(2 * time.Hour)
-			_, err := s.App.SweepClaims(ctx)
+			_, err := s.App.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
 		if n := door.asked(); n > 0 {
@@ -212,7 +212,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
-		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		o.putBack(t)
@@ -223,7 +223,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 		o.opens(t)
 		for range 5 {
 			o.clock.advance(2 * time.Hour)
-			_, err := o.App.PayOut(ctx)
+			_, err := o.App.Payouts.PayOut(ctx)
 			must(t, err)
 		}
 		if sends, _, _ := b.told(id); sends > 0 {
@@ -248,7 +248,7 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		id := o.withdraw(t, "100")
 		o.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, id, "processing")
-		w, err := o.App.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		o.putBack(t)
@@ -268,7 +268,7 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		o.opens(t)
 		o.clock.advance(2 * time.Hour)
 		o.payOut(t, id, "completed")
-		if w, err = o.App.Withdrawal(ctx, w.Scope, id); err != nil || w.Provider != "bank-2" || sent > 0 {
+		if w, err = o.App.Payouts.Withdrawal(ctx, w.Scope, id); err != nil || w.Provider != "bank-2" || sent > 0 {
 			t.Errorf("it is with %s (%v), and was sent %d times again", w.Provider, err, sent)
 		}
 	})
@@ -280,28 +280,28 @@ func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		s.account(t, "first", providertest.NewUpstream(t, "key-1"))
 		for _, putBackAgain := range []func() error{
-			func() error { _, _, err := s.App.Restored(ctx); return err },
+			func() error { _, _, err := s.App.Recovery.Restored(ctx); return err },
 			func() error {
-				_, err := s.App.BeginRecovery(ctx, s.App.Now().Add(-time.Second), time.Time{})
+				_, err := s.App.Recovery.BeginRecovery(ctx, s.App.Now().Add(-time.Second), time.Time{})
 				return err
 			},
 		} {
-			before, err := s.App.Recovery(ctx)
+			before, err := s.App.Recovery.Recovery(ctx)
 			must(t, err)
 			if before.State != pay.RecoveryClosed {
 				s.putBack(t)
-				before, err = s.App.Recovery(ctx)
+				before, err = s.App.Recovery.Recovery(ctx)
 				must(t, err)
 			}
-			must(t, s.App.CoverAccount(ctx, "first", "it did nothing"))
+			must(t, s.App.Recovery.CoverAccount(ctx, "first", "it did nothing"))
 			s.clock.advance(time.Hour)
 			must(t, putBackAgain())
-			now, err := s.App.Recovery(ctx)
+			now, err := s.App.Recovery.Recovery(ctx)
 			must(t, err)
 			if now.State != pay.RecoveryClosed || len(now.Uncovered) != 1 || now.From.After(before.From) || !now.To.After(before.To) {
 				t.Errorf("put back once more it is %s from %s to %s (before %s to %s), not known: %v", now.State, now.From, now.To, before.From, before.To, now.Uncovered)
 			}
-			if _, err := s.App.EndRecovery(ctx, false, ""); err == nil {
+			if _, err := s.App.Recovery.EndRecovery(ctx, false, ""); err == nil {
 				t.Error("it opens")
 			}
 		}

@@ -44,7 +44,7 @@ func (o shop) funds(t *testing.T) string {
 func (s *service) lookAtClaims(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	eventually(t, what, func() bool {
-		_, err := s.App.SweepClaims(ctx)
+		_, err := s.App.Claims.SweepClaims(ctx)
 		must(t, err)
 		return done()
 	})
@@ -408,7 +408,7 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 						t.Error("nothing is frozen while nobody knows")
 					}
 					s.clock.advance(5*time.Minute + time.Second) // asked while the fault lasts, then without it
-					_, err := s.App.SweepClaims(ctx)
+					_, err := s.App.Claims.SweepClaims(ctx)
 					must(t, err)
 					s.upstream(t, well, well, well)
 					s.clock.advance(time.Hour)

@@ -113,9 +113,9 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 // acme is a new merchant's sandbox key.
 func acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
-	who, err := a.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
 	return who
 }
@@ -123,7 +123,7 @@ func acme(t *testing.T, a *app.App) base.Principal {
 // paidCard takes a card payment of 25.50 for a new merchant.
 func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 	t.Helper()
-	p, _, err := a.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := a.Payments.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }
@@ -165,13 +165,13 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 				}
 				a := node(t, database, clock, b, log)
 				scope, payment := paidCard(t, a)
-				r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+				r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 				must(t, err)
 				eventually(t, "the refund is approved", func() bool {
 					clock.advance(2 * time.Hour)
-					_, err := a.SweepClaims(ctx)
+					_, err := a.Claims.SweepClaims(ctx)
 					must(t, err)
-					got, err := a.Claim(ctx, scope, r.ID)
+					got, err := a.Claims.Claim(ctx, scope, r.ID)
 					must(t, err)
 					return got.Status == pay.ClaimApproved
 				})
@@ -218,32 +218,32 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 			scope, payment := paidCard(t, first)
 			var all sync.WaitGroup
 			all.Go(func() {
-				if _, _, err := first.Refund(ctx, scope, claims.NewRefund{Payment: payment}); err != nil {
+				if _, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment}); err != nil {
 					t.Error(err)
 				}
 			})
 			soon(t, "the call that the test holds to begin", called)
-			list, _, err := second.Claims(ctx, scope, claimsOf(payment))
+			list, _, err := second.Claims.Claims(ctx, scope, claimsOf(payment))
 			must(t, err)
 			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
 				t.Fatalf("in the middle of the call: %+v", list)
 			}
 			clock.advance(44 * time.Second)
-			if n, err := second.SweepClaims(ctx); n != 0 || err != nil {
+			if n, err := second.Claims.SweepClaims(ctx); n != 0 || err != nil {
 				t.Errorf("%d claims were taken from a node that may be alive (%v)", n, err)
 			}
 			clock.advance(2 * time.Second)
 			eventually(t, "the other node has finished it", func() bool {
 				clock.advance(time.Minute)
-				_, err := second.SweepClaims(ctx)
+				_, err := second.Claims.SweepClaims(ctx)
 				must(t, err)
-				c, err := second.Claim(ctx, scope, list[0].ID)
+				c, err := second.Claims.Claim(ctx, scope, list[0].ID)
 				must(t, err)
 				return c.Status == pay.ClaimApproved
 			})
 			close(died) // and now the first one's call returns after all
 			all.Wait()
-			c, err := second.Claim(ctx, scope, list[0].ID)
+			c, err := second.Claims.Claim(ctx, scope, list[0].ID)
 			must(t, err)
 			if sum, n, _ := b.total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
 				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)

@@ -12,7 +12,7 @@ import (
 // keeper makes a merchant on the default terms: fees are kept.
 func (s *service) keeper(t *testing.T) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }
@@ -91,7 +91,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		for id, want := range map[string]pay.RefundFees{
 			kept: pay.FeesKept, returned: pay.FeesReturned, hosted: pay.FeesReturned, chosen.text(t, "transactionId"): pay.FeesReturned,
 		} {
-			p, err := op.App.Payment(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+			p, err := op.App.Cascade.Payment(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 			must(t, err)
 			if p.RefundFees != want {
 				t.Errorf("%s has refund fees %q, want %q", id, p.RefundFees, want)
@@ -100,7 +100,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		op.patch(t, path, `{"refundFees":"kept"}`).is(t, http.StatusOK, shown("kept"))
 		// 10 less 0.12, 0.30 and 0.30 is 9.28.
 		for id, want := range map[string]int64{returned: 928, kept: 1000} {
-			c, err := op.App.AnyClaim(ctx, o.refund(t, id, `{}`).want(t, http.StatusOK).text(t, "refundId"))
+			c, err := op.App.Claims.AnyClaim(ctx, o.refund(t, id, `{}`).want(t, http.StatusOK).text(t, "refundId"))
 			must(t, err)
 			if got := c.Parts.Net + c.Parts.Reserve; got != want {
 				t.Errorf("the refund of %s took %d from the merchant, want %d", id, got, want)

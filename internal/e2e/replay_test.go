@@ -40,7 +40,7 @@ func TestReplayStopsWhereItsWebhookWasDisabledForAMoment(t *testing.T) {
 		o.call(t, http.MethodPatch, h.path(""), `{"status":"disabled"}`, asJSON).want(t, http.StatusOK)
 		release()
 		eventually(t, "what was not under way is given up", func() bool {
-			_, err := s.App.Dispatch(ctx)
+			_, err := s.App.Webhooks.Dispatch(ctx)
 			must(t, err)
 			return h.log(t, "?status=dead_letter&limit=1").text(t, "pagination.total") == "18" && h.log(t, "?status=pending&limit=1").text(t, "pagination.total") == "0"
 		})
@@ -114,7 +114,7 @@ func TestReplayFollowsItsWebhookToAnotherAddress(t *testing.T) {
 			before.CloseClientConnections()
 			eventually(t, "the replay is done", func() bool {
 				s.clock.advance(time.Second)
-				_, err := s.App.Dispatch(ctx)
+				_, err := s.App.Webhooks.Dispatch(ctx)
 				must(t, err)
 				return o.get(t, replay).text(t, "status") == "done"
 			})
@@ -208,7 +208,7 @@ func TestReplayThatIsStoppedAndResumedLeavesNothingOut(t *testing.T) {
 			path := h.path("/replays/" + id)
 			for range 3 {
 				s.clock.advance(400 * time.Millisecond)
-				_, err := s.App.ReplayEvents(ctx)
+				_, err := s.App.Webhooks.ReplayEvents(ctx)
 				must(t, err)
 			}
 			r := o.post(t, path+"/stop", "")
@@ -251,7 +251,7 @@ func TestReplayEndsWithItsWebhook(t *testing.T) {
 		release()
 		for range 5 {
 			s.clock.advance(time.Second)
-			_, err := s.App.ReplayEvents(ctx)
+			_, err := s.App.Webhooks.ReplayEvents(ctx)
 			must(t, err)
 		}
 		s.rest(t)

@@ -26,7 +26,7 @@ func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
 
 func TestSettlementReportsAgree(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
-		merchant, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{
+		merchant, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
 			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: pay.Standard, Language: pay.Spanish, RefundFees: pay.FeesReturned,
 		})
 		must(t, err)
@@ -190,7 +190,7 @@ func TestSettlementIsPaidOnce(t *testing.T) {
 			t.Errorf("want it paid: %s", paid)
 		}
 		simulate(o, open, "paid").refused(t, "409 settlement_already_paid conflict_error")
-		if _, err := s.App.PaySettlement(ctx, open); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
+		if _, err := s.App.Settlements.PaySettlement(ctx, open); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
 			t.Errorf("the operator pays again: %v", err)
 		}
 		if after := o.get(t, "/me").text(t, "balance.available"); after != before {

@@ -38,7 +38,7 @@ func (o shop) tried(t *testing.T, order string) (accounts string, e acquiring.Ex
 	if r.status != http.StatusCreated {
 		at = "error.details.transactionId"
 	}
-	e, err := o.App.Explain(ctx, r.text(t, at))
+	e, err := o.App.Providers.Explain(ctx, r.text(t, at))
 	must(t, err)
 	var list []string
 	for _, a := range e.Payment.Attempts {
@@ -65,8 +65,8 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 			}
 		}
 		got, e := live.tried(t, order)
-		if got != "bank-2" || s.App.OpenCircuits() != 1 {
-			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.OpenCircuits())
+		if got != "bank-2" || s.App.Providers.OpenCircuits() != 1 {
+			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
 		}
 		a := e.Payment.Attempts[0]
 		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often of late") {
@@ -112,8 +112,8 @@ func TestBadInputOpensNoCircuit(t *testing.T) {
 			}
 		}
 		one.Next("open")
-		if got, _ := other.tried(t, other.pix(t)); got != "bank-1" || s.App.OpenCircuits() != 0 {
-			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.OpenCircuits())
+		if got, _ := other.tried(t, other.pix(t)); got != "bank-1" || s.App.Providers.OpenCircuits() != 0 {
+			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
 		}
 		// A provider that knows the account no more fails with every payment.
 		one.Revoke("key-1")
@@ -135,7 +135,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 			must(t, err)
 			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
 		}
-		_, err := s.App.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
+		_, err := s.App.Providers.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
 		must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
@@ -241,7 +241,7 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 // removes takes an account out of use for good.
 func (s *service) removes(t *testing.T, id string, force bool) {
 	t.Helper()
-	_, err := s.App.RemoveAccount(ctx, s.App.Self(), id, force)
+	_, err := s.App.Providers.RemoveAccount(ctx, s.App.Self(), id, force)
 	must(t, err)
 }
 
@@ -288,7 +288,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
 			t.Errorf("10.01 USD were tried at %s", got)
 		}
-		_, err := s.App.EditAccount(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
+		_, err := s.App.Providers.EditAccount(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
 		must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority they were tried at %s", got)

@@ -15,7 +15,7 @@ import (
 func (s *service) rows(t *testing.T, o shop) map[string]bool {
 	t.Helper()
 	eventually(t, "nothing of the tests' is on its way", func() bool {
-		_, err := s.App.Dispatch(ctx)
+		_, err := s.App.Webhooks.Dispatch(ctx)
 		must(t, err)
 		return s.due(t).IsZero()
 	})

@@ -48,11 +48,11 @@ func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, 
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
 	fund(t, database, a.Vault, scope, clock.now())
-	wallet, err := a.AddWallet(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
+	wallet, err := a.Wallets.AddWallet(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
 	}})
 	must(t, err)
-	w, _, err := a.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
+	w, _, err := a.Payouts.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
 	must(t, err)
 	clock.advance(time.Minute)
 	return a, w
@@ -73,13 +73,13 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
 	}.withdrawal(t, clock, log)
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = a.PayOut(ctx) })
+	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
 	soon(t, "the call that the test holds to begin", reached)
-	_, _, err := a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err := a.Payouts.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	must(t, err)
 	close(answers)
 	all.Wait()
-	got, err := a.Withdrawal(ctx, w.Scope, w.ID)
+	got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID)
 	must(t, err)
 	if got.Status != pay.WithdrawalDone || log.empty() {
 		t.Errorf("the provider has rejected it, the withdrawal is %s, and the log says nothing", got.Status)
@@ -101,19 +101,19 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "po_1"}
 		},
 	}.withdrawal(t, clock, log)
-	_, err := a.PayOut(ctx)
+	_, err := a.Payouts.PayOut(ctx)
 	must(t, err)
 	clock.advance(time.Minute)
-	_, _, err = a.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	_, _, err = a.Payouts.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
 		t.Error("the provider has accepted it, and by the operator's word it is not paid")
 	}
 	for range 50 {
 		clock.advance(6 * time.Hour)
-		_, err = a.PayOut(ctx)
+		_, err = a.Payouts.PayOut(ctx)
 		must(t, err)
 	}
-	if got, err := a.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
+	if got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
 		t.Errorf("it was paid, and the withdrawal is %s, %v", got.Status, err)
 	}
 }

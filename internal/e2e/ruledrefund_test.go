@@ -27,18 +27,18 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(time.Minute)
-	_, err = a.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
+	_, err = a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
 	for range 100 {
 		clock.advance(6 * time.Hour)
-		_, err := a.SweepClaims(ctx)
+		_, err := a.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, readErr := a.Claim(ctx, scope, r.ID)
+	got, readErr := a.Claims.Claim(ctx, scope, r.ID)
 	must(t, readErr)
-	told, readErr := a.Notifications(ctx, payment, 10)
+	told, readErr := a.Notices.Notifications(ctx, payment, 10)
 	must(t, readErr)
 	if sum, _, calls := b.total(); got.Status.Pays() && sum == 0 {
 		t.Errorf("the word was taken (%v) against the provider's; the claim is %s, the bank paid %d after %d calls, %d notifications", err, got.Status, sum, calls, len(told))
@@ -62,31 +62,31 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		}
 		a := node(t, database, clock, b, log)
 		scope, payment := paidCard(t, a)
-		r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 		must(t, err)
 		if calls == 2 {
 			clock.advance(time.Minute)
-			_, err = a.SweepClaims(ctx)
+			_, err = a.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
 		clock.advance(time.Second)
-		c, err := a.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
+		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
 		if err != nil {
 			t.Logf("%d calls: the word is refused: %v", calls, err)
 			continue
 		}
 		clock.advance(time.Second)
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
-			must(t, a.Notify(ctx, "sandbox-1", n))
+			must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 		}
 		for range 50 {
 			clock.advance(6 * time.Hour)
-			_, err := a.SweepClaims(ctx)
+			_, err := a.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
-		got, err := a.Claim(ctx, scope, r.ID)
+		got, err := a.Claims.Claim(ctx, scope, r.ID)
 		must(t, err)
-		told, err := a.Notifications(ctx, payment, 10)
+		told, err := a.Notices.Notifications(ctx, payment, 10)
 		must(t, err)
 		waiting := 0
 		for _, n := range told {
@@ -118,16 +118,16 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	first, second := node(t, database, clock, b, log), node(t, database, clock, b, log)
 	scope, payment := paidCard(t, first)
 	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = first.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
+	all.Go(func() { _, _, _ = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	soon(t, "the call that the test holds to begin", called)
 	clock.advance(46 * time.Second)
-	_, err := second.SweepClaims(ctx) // "yes, it was made", without an amount
+	_, err := second.Claims.SweepClaims(ctx) // "yes, it was made", without an amount
 	must(t, err)
 	close(goOn)
 	all.Wait()
-	list, _, err := second.Claims(ctx, scope, claimsOf(payment))
+	list, _, err := second.Claims.Claims(ctx, scope, claimsOf(payment))
 	must(t, err)
-	told, err := second.Notifications(ctx, payment, 10)
+	told, err := second.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
 	if sum, _, _ := b.total(); sum != list[0].Local.Minor && len(told) == 0 {
 		t.Errorf("the bank says that it paid %d, the claim is %s of %s, and nobody is told", sum, list[0].Status, list[0].Local)
@@ -159,9 +159,9 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 	var all sync.WaitGroup
 	var one, two pay.Refund
 	var oneErr, twoErr error
-	all.Go(func() { one, _, oneErr = a.Refund(ctx, scope, n) })
+	all.Go(func() { one, _, oneErr = a.Claims.Refund(ctx, scope, n) })
 	soon(t, "the first refund to be written", held)
-	all.Go(func() { two, _, twoErr = a.Refund(ctx, scope, n) })
+	all.Go(func() { two, _, twoErr = a.Claims.Refund(ctx, scope, n) })
 	time.Sleep(200 * time.Millisecond) // it finds no key by then, and waits for its turn
 	close(hold)
 	all.Wait()

@@ -22,7 +22,7 @@ func strange(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 // rule is the operator's word on a payment.
 func (d *drill) rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
-	return d.App.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+	return d.App.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
 }
 
 func (d *drill) refusedAs(t *testing.T, err error, reason string) {
@@ -38,7 +38,7 @@ func (d *drill) refusedAs(t *testing.T, err error, reason string) {
 func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 	for name, untold := range map[string]func(t *testing.T, d *drill){
 		"the account is removed": func(t *testing.T, d *drill) {
-			_, err := d.App.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
+			_, err := d.App.Providers.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
 			must(t, err)
 		},
 		"the word has no meaning": func(_ *testing.T, d *drill) { d.lines["acme-1"].fails(strange) },
@@ -57,7 +57,7 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 						for range 3 {
 							d.pass(t, 6*time.Minute)
 						}
-						list, err := d.App.Unsure(ctx, 10)
+						list, err := d.App.Payments.Unsure(ctx, 10)
 						must(t, err)
 						if len(list) != 1 || list[0].ID != id || string(list[0].Status) != opened {
 							t.Fatalf("of payments whose outcome nobody knows there are %v", list)
@@ -71,14 +71,14 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 						if p.Status != want || said != pay.Unknown || d.live.status(t, id) != string(want) {
 							t.Errorf("the operator says %s: the payment is %s, and the provider said %s", word, p.Status, said)
 						}
-						if b, err := d.App.Balances(ctx, p.Scope); err != nil || b[ledger.Receivable] != receivable {
+						if b, err := d.App.Settlements.Balances(ctx, p.Scope); err != nil || b[ledger.Receivable] != receivable {
 							t.Errorf("the books have %v, %v", b, err)
 						}
 						e := d.live.act(t, pay.PaymentRuled, id)
 						if e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the report of today" || e.Details["provider"] != "unknown" || e.Details["force"] != "false" {
 							t.Errorf("the audit log has %+v", e)
 						}
-						if list, err := d.App.Unsure(ctx, 10); err != nil || len(list) != 0 {
+						if list, err := d.App.Payments.Unsure(ctx, 10); err != nil || len(list) != 0 {
 							t.Errorf("it is still listed: %v, %v", list, err)
 						}
 						_, _, err = d.rule(id, pay.WordNotCharged, false)
@@ -136,7 +136,7 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 				for range 60 {
 					d.pass(t, 24*time.Hour)
 				}
-				if list, err := d.App.Unsure(ctx, 10); err != nil || len(list) != 1 || list[0].Status != pay.Expired || list[0].Looking() {
+				if list, err := d.App.Payments.Unsure(ctx, 10); err != nil || len(list) != 1 || list[0].Status != pay.Expired || list[0].Looking() {
 					t.Fatalf("after two months there are %v, %v", list, err)
 				}
 				p, _, err := d.rule(id, word, false)
@@ -164,27 +164,27 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			pay.WordPaid: {"completed", "900"}, pay.WordNotPaid: {"failed", "1000"},
 		} {
 			id := o.withdraw(t, "100")
-			if _, _, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
 				t.Error("a withdrawal that was never sent is said to have arrived")
 			}
 			o.clock.advance(time.Hour)
 			o.payOut(t, id, "processing")
-			if list, err := o.App.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
+			if list, err := o.App.Payouts.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("under way are %v, %v", list, err)
 			}
-			if _, _, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
 				t.Error("a withdrawal whose call may be on its way is said not to have arrived")
 			}
 			o.clock.advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.behave(answer(pay.PayoutUnknown), answer(kind))
-				if _, said, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
+				if _, said, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
 					t.Errorf("the bank says %s, and %s is taken: %v", kind, word, err)
 				}
 			}
 			b.behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-			_, said, err := o.App.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "the statement of today"})
+			_, said, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "the statement of today"})
 			must(t, err)
 			r := o.get(t, "/withdrawals/"+id)
 			if r.text(t, "status") != want.status || said != pay.PayoutUnknown || o.available(t) != want.available {
@@ -203,7 +203,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 // ruleClaim is the operator's word, said again where somebody wrote something meanwhile.
 func (d *drill) ruleClaim(says claims.RuledClaim) (c pay.Claim, err error) {
 	for range 5 {
-		c, err = d.App.RuleClaimAs(ctx, d.App.Self(), says)
+		c, err = d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says)
 		if refused := (*pay.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			break
 		}
@@ -225,13 +225,13 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				d.told(t, first.Upstream, id, 1, "paid", "acme-1-hush").is(t, http.StatusOK, `{"ok":true}`)
 				claim := d.live.get(t, "/payments/"+id).text(t, "attention.claimId")
 				first.fails(gateway)
-				c, err := d.App.RuleClaim(ctx, claim, pay.Approve, "give it back")
+				c, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
 				must(t, err)
 				if !c.Calling() {
 					t.Fatalf("the refund is not under way: %s", c)
 				}
 				d.clock.advance(time.Minute)
-				_, err = d.App.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
+				_, err = d.App.Providers.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
 				must(t, err)
 				if c, err = d.ruleClaim(claims.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
 					t.Errorf("the operator says %s: %s, %v", word, c, err)
@@ -254,7 +254,7 @@ func TestStrangeWordIsToldOnce(t *testing.T) {
 		if n := strings.Count(op.log.String(), "blocked_by_compliance"); n != 1 {
 			t.Errorf("the log tells the word %d times", n)
 		}
-		if n := d.App.UnmappedStatuses()["acme-1"]; n < 10 {
+		if n := d.App.Providers.UnmappedStatuses()["acme-1"]; n < 10 {
 			t.Errorf("it is counted %d times", n)
 		}
 	})

@@ -35,27 +35,27 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	second := node(t, database, clock, b, log)
 	first := nodeAt(t, database, clock, func() time.Time {
 		if armed.CompareAndSwap(true, false) {
-			_, err := second.SweepClaims(ctx)
+			_, err := second.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
 		return clock.now()
 	}, b, log)
 	scope, payment := paidCard(t, first)
-	r, _, err := first.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(2 * time.Minute)
 	armed.Store(true)
-	if _, err := first.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
+	if _, err := first.Claims.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator rejects what was told again meanwhile")
 	}
 	for range 50 {
 		clock.advance(3 * time.Hour)
-		_, err := second.SweepClaims(ctx)
+		_, err := second.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, err := second.Claim(ctx, scope, r.ID)
+	got, err := second.Claims.Claim(ctx, scope, r.ID)
 	must(t, err)
-	list, err := second.Notifications(ctx, payment, 10)
+	list, err := second.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
 	if sum, _, calls := b.total(); sum != 0 && !got.Status.Pays() {
 		t.Errorf("after %d calls the bank paid %d, and the claim is %s: the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
@@ -123,13 +123,13 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(34 * time.Second)
-	must(t, second.TakeOver(ctx))
+	must(t, second.Cascade.TakeOver(ctx))
 	all.Go(func() {
-		if _, err := second.Sweep(ctx); err != nil {
+		if _, err := second.Cascade.Sweep(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -137,10 +137,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	clock.advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
-	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -148,10 +148,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	all.Wait()
 	for range 50 {
 		clock.advance(6 * time.Hour)
-		_, err := second.Sweep(ctx)
+		_, err := second.Cascade.Sweep(ctx)
 		must(t, err)
 	}
-	got, err := second.Payment(ctx, scope, id)
+	got, err := second.Cascade.Payment(ctx, scope, id)
 	must(t, err)
 	mu.Lock()
 	defer mu.Unlock()
@@ -173,7 +173,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
 	refund := func() string {
-		r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
+		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
 		must(t, err)
 		return r.ID
 	}
@@ -184,12 +184,12 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	for range 24 * 15 { // a day, with a refund every four minutes
 		clock.advance(4 * time.Minute)
 		ids = append(ids, refund())
-		_, err := a.SweepClaims(ctx)
+		_, err := a.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
 	open := 0
 	for _, id := range ids {
-		c, err := a.Claim(ctx, scope, id)
+		c, err := a.Claims.Claim(ctx, scope, id)
 		must(t, err)
 		if !c.Status.Terminal() {
 			open++
@@ -238,19 +238,19 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
-	must(t, second.TakeOver(ctx))
-	_, err := second.Sweep(ctx) // asks, hears of no charge, and calls again: refused
+	must(t, second.Cascade.TakeOver(ctx))
+	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: refused
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	clock.advance(time.Second)
-	_, _, err = second.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -258,10 +258,10 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	all.Wait()
 	for range 50 {
 		clock.advance(6 * time.Hour)
-		_, err := second.Sweep(ctx)
+		_, err := second.Cascade.Sweep(ctx)
 		must(t, err)
 	}
-	got, err := second.Payment(ctx, scope, list[0].ID)
+	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever", got.Status, got.Strays)
@@ -283,17 +283,17 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
 	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
+	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	soon(t, "the call that the test holds to begin", called)
-	list, _, err := a.Claims(ctx, scope, claimsOf(payment))
+	list, _, err := a.Claims.Claims(ctx, scope, claimsOf(payment))
 	must(t, err)
-	_, err = a.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
+	_, err = a.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
 	must(t, err)
 	close(goOn)
 	all.Wait()
-	got, err := a.Claim(ctx, scope, list[0].ID)
+	got, err := a.Claims.Claim(ctx, scope, list[0].ID)
 	must(t, err)
-	told, err := a.Notifications(ctx, payment, 10)
+	told, err := a.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
 	if got.Status.Pays() && len(told) == 0 {
 		t.Errorf("the provider has refused, the claim is %s, and the operator has %d notifications", got.Status, len(told))
@@ -310,10 +310,10 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
 	a := node(t, database, clock, b, log)
 	scope, payment := paidCard(t, a)
-	r, _, err := a.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
 	clock.advance(10 * time.Minute)
-	if c, err := a.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
+	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
 		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
 	}
 }
@@ -358,7 +358,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
 			if len(change.Audit) > 0 && change.Audit[0].Act == pay.PaymentRuled && moved.CompareAndSwap(false, true) {
 				sweep.Go(func() {
-					if _, err := other.Sweep(ctx); err != nil {
+					if _, err := other.Cascade.Sweep(ctx); err != nil {
 						t.Error(err)
 					}
 				})
@@ -368,10 +368,10 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 		}
 	})
 	who := acme(t, other)
-	p, _, err := other.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
+	p, _, err := other.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	must(t, err)
 	clock.advance(2 * time.Minute)
-	_, _, err = operator.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = operator.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word of the first attempt ended the second one")
 	}
@@ -382,11 +382,11 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	sweep.Wait()
 	clock.advance(2 * time.Minute)
 	for range 5 {
-		_, err := other.Sweep(ctx)
+		_, err := other.Cascade.Sweep(ctx)
 		must(t, err)
 		clock.advance(time.Minute)
 	}
-	got, err := other.Payment(ctx, who.Scope, p.ID)
+	got, err := other.Cascade.Payment(ctx, who.Scope, p.ID)
 	must(t, err)
 	if got.Status != pay.Completed {
 		t.Errorf("the shopper is charged, and the payment is %s", got.Status)

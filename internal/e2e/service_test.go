@@ -99,7 +99,7 @@ func (s *service) rate(t *testing.T, rates ...string) {
 		must(t, err)
 		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.clock.now()})
 	}
-	_, err := s.App.SetRates(ctx, readings, true)
+	_, err := s.App.Rates.SetRates(ctx, readings, true)
 	must(t, err)
 }
 
@@ -151,7 +151,7 @@ func (s *service) clean(t *testing.T) {
 // follow from, with a shop and keys.
 func (s *service) shop(t *testing.T) shop {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
 		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard, RefundFees: pay.FeesReturned,
 	})
 	must(t, err)
@@ -162,7 +162,7 @@ func (s *service) shop(t *testing.T) shop {
 func (s *service) sweep(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	eventually(t, what, func() bool {
-		_, err := s.App.Sweep(ctx)
+		_, err := s.App.Cascade.Sweep(ctx)
 		must(t, err)
 		return done()
 	})
@@ -288,7 +288,7 @@ func TestRestartLosesNothing(t *testing.T) {
 		after.clock.advance(31 * time.Second)
 		after.sweep(t, "the provider was asked", func() bool { return o.status(t, unknown) == "completed" })
 		eventually(t, "nothing waits to be sent", func() bool {
-			_, err := after.App.Dispatch(ctx)
+			_, err := after.App.Webhooks.Dispatch(ctx)
 			must(t, err)
 			return after.due(t).IsZero()
 		})

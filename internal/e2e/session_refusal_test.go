@@ -222,7 +222,7 @@ func TestRefusedChoiceLeavesTheSessionOpen(t *testing.T) {
 			})
 		}
 		r := c.choose(t, `{"paymentMethodId":"sbx_pix","customer":{"email":" eva@b.example ","fullName":" Eva Lima ","documentId":" 529 "}}`)
-		p, err := s.App.Payment(ctx, o.scope(), r.want(t, http.StatusCreated).text(t, "transactionId"))
+		p, err := s.App.Cascade.Payment(ctx, o.scope(), r.want(t, http.StatusCreated).text(t, "transactionId"))
 		must(t, err)
 		if want := (pay.Buyer{Email: "eva@b.example", Name: "Eva Lima", Phone: "1", IP: "127.0.0.1", Document: "529"}); p.Buyer != want {
 			t.Errorf("the provider was told of %+v, want %+v", p.Buyer, want)

@@ -176,7 +176,7 @@ func TestCheckoutSelectIsSingleWinner(t *testing.T) {
 			if n := o.total(t, nil); n != fmt.Sprint(round+1) {
 				t.Errorf("there are %s transactions after %d sessions", n, round+1)
 			}
-			p, err := s.App.Payment(ctx, o.scope(), winners[0])
+			p, err := s.App.Cascade.Payment(ctx, o.scope(), winners[0])
 			must(t, err)
 			if len(p.Attempts) != 1 {
 				t.Errorf("the winner was charged %d times: %s", len(p.Attempts), p)
@@ -276,7 +276,7 @@ func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 		o := s.shop(t)
 		buyer := func(id string) pay.Buyer {
 			t.Helper()
-			p, err := s.App.Payment(ctx, o.scope(), id)
+			p, err := s.App.Cascade.Payment(ctx, o.scope(), id)
 			must(t, err)
 			return p.Buyer
 		}
@@ -487,10 +487,10 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 		s.clock.advance(29 * 24 * time.Hour)
 		young := o.shopper(o.session(t, checkout))
 		s.clock.advance(24*time.Hour + time.Minute)
-		if n, err := s.App.PurgeSessions(ctx); err != nil || n > 2 {
+		if n, err := s.App.Sessions.PurgeSessions(ctx); err != nil || n > 2 {
 			t.Errorf("PurgeSessions deleted %d, %v, want 2 at most", n, err)
 		}
-		if n, err := s.App.PurgeSessions(ctx); err != nil || n != 0 {
+		if n, err := s.App.Sessions.PurgeSessions(ctx); err != nil || n != 0 {
 			t.Errorf("PurgeSessions deleted %d more, %v", n, err)
 		}
 		o.post(t, "/checkout/sessions", checkout, "Idempotency-Key: old").refused(t, "404 checkout_session_not_found invalid_request_error")

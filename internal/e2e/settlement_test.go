@@ -27,8 +27,8 @@ func (s *service) settle(t *testing.T, what string, done func() bool) {
 func (s *service) work(t *testing.T) {
 	t.Helper()
 	for _, do := range []func() (int, error){
-		func() (int, error) { return s.App.OpenSettlements(ctx) }, func() (int, error) { return s.App.ReleaseReserves(ctx) },
-		func() (int, error) { return s.App.CloseSettlements(ctx) }, func() (int, error) { return s.App.Receipts(ctx) },
+		func() (int, error) { return s.App.Settlements.OpenSettlements(ctx) }, func() (int, error) { return s.App.Settlements.ReleaseReserves(ctx) },
+		func() (int, error) { return s.App.Settlements.CloseSettlements(ctx) }, func() (int, error) { return s.App.Settlements.Receipts(ctx) },
 	} {
 		_, err := do()
 		must(t, err)
@@ -165,7 +165,7 @@ func settlement(id, status string, lines int, more ...string) string {
 func TestEveryShopIsToldOfASettlement(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		second, err := s.App.CreateShop(ctx, o.Merchant.ID, "Acme Two")
+		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Acme Two")
 		must(t, err)
 		two := shop{Onboarded: second, service: s, credential: second.Sandbox.Secret}
 		ends := map[string]*receiver{o.Shop.ID: s.receive(t), two.Shop.ID: s.receive(t)}

@@ -111,15 +111,15 @@ func (s *service) sheetPages(t *testing.T, o shop) []sheetPage {
 	ruled := func(how pay.ClaimVerb) string {
 		id := opens(cash)
 		s.atBank(t, id, "late")
-		_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), how, "as the shop wishes")
+		_, err := s.App.Claims.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), how, "as the shop wishes")
 		must(t, err)
 		return "/pay/" + id
 	}
 	dealtWith := func() string {
 		path := atBank("wrong_amount")
-		open, err := s.App.Notifications(ctx, strings.TrimPrefix(path, "/pay/"), 10)
+		open, err := s.App.Notices.Notifications(ctx, strings.TrimPrefix(path, "/pay/"), 10)
 		must(t, err)
-		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		must(t, s.App.Notices.CloseNotification(ctx, open[0].ID, "given back in cash"))
 		return path
 	}
 	disputed := func() string {

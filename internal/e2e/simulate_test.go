@@ -240,7 +240,7 @@ func TestSlowPaymentCompletesByItself(t *testing.T) {
 		for _, method := range []string{"sbx_pix", "sbx_card"} {
 			id := o.create(t, `{"amount":10,"paymentMethodId":"`+method+`","documentId":"1"}`, "Sandbox-Simulate: slow_payment")
 			s.clock.advance(20 * time.Second)
-			_, err := s.App.Sweep(ctx)
+			_, err := s.App.Cascade.Sweep(ctx)
 			must(t, err)
 			if got := o.status(t, id); got != "pending" {
 				t.Errorf("a slow payment by %s is %s after 20 s, want pending", method, got)
@@ -285,7 +285,7 @@ func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
 		transfer := o.create(t, `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"1"}`)
 		voucher := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.clock.advance(24*time.Hour - time.Minute)
-		_, err := s.App.Sweep(ctx)
+		_, err := s.App.Cascade.Sweep(ctx)
 		must(t, err)
 		if got := o.status(t, transfer); got != "pending" {
 			t.Errorf("the transfer is %s a minute before its window ends, want pending", got)

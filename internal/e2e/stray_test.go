@@ -109,7 +109,7 @@ func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 			t.Errorf("the page does not lead to the payment that was paid: %s", page)
 		}
 		claim := o.get(t, "/payments/"+id).text(t, "attention.claimId")
-		_, err := s.App.RuleClaim(ctx, claim, pay.Approve, "given back")
+		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "given back")
 		must(t, err)
 		if _, page, _ := s.visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
 			t.Errorf("the money was given back, and the second payment cannot be paid: %s", page)
@@ -164,7 +164,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is being refunded"} {
 			id := o.create(t, hostedVoucher)
 			s.atBank(t, id, "late")
-			_, err := s.App.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), word, "as the shop wishes")
+			_, err := s.App.Claims.RuleClaim(ctx, o.get(t, "/payments/"+id).text(t, "attention.claimId"), word, "as the shop wishes")
 			must(t, err)
 			_, page, _ := s.visit(t, "/pay/"+id+"?lang=en")
 			if again := strings.Contains(page, "/again"); !strings.Contains(page, want) || again != (word == pay.Approve) {
@@ -187,9 +187,9 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			"en": "We have received $183.49\u00a0MXN, and the amount due was $183.50\u00a0MXN. Please do not pay again.",
 			"es": "Recibimos $183.49\u00a0MXN y el monto era $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
 		})
-		open, err := s.App.Notifications(ctx, "", 10)
+		open, err := s.App.Notices.Notifications(ctx, "", 10)
 		must(t, err)
-		must(t, s.App.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		must(t, s.App.Notices.CloseNotification(ctx, open[0].ID, "given back in cash"))
 		s.says(t, id, map[string]string{"en": "ask the shop before you pay again"})
 		o.simulate(t, id, "paid").want(t, http.StatusOK)
 		if _, page, _ := s.visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {

@@ -216,7 +216,7 @@ type walk struct {
 
 func newWalk(t *testing.T, s *service) *walk {
 	t.Helper()
-	o, err := s.App.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
 	must(t, err)
 	w := &walk{service: s, victim: shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}, ids: map[string]string{}}
 	w.expired = w.victim.pair(t).text(t, "accessToken")

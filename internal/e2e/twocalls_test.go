@@ -56,16 +56,16 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
-	must(t, second.TakeOver(ctx))
-	_, err := second.Sweep(ctx) // asks, hears of no charge, and calls again: taken
+	must(t, second.Cascade.TakeOver(ctx))
+	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: taken
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
@@ -74,7 +74,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	clock.advance(5 * time.Second)
 	close(answers)
 	all.Wait()
-	got, err := second.Payment(ctx, scope, id)
+	got, err := second.Cascade.Payment(ctx, scope, id)
 	must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the shopper holds a voucher that can be paid, and the payment is %s (%+v)", got.Status, got.Failure)
@@ -86,14 +86,14 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	mu.Unlock()
 	for range 200 {
 		clock.advance(6 * time.Hour)
-		_, err := second.Sweep(ctx)
+		_, err := second.Cascade.Sweep(ctx)
 		must(t, err)
 	}
-	got, err = second.Payment(ctx, scope, id)
+	got, err = second.Cascade.Payment(ctx, scope, id)
 	must(t, err)
-	told, err := second.Notifications(ctx, id, 10)
+	told, err := second.Notices.Notifications(ctx, id, 10)
 	must(t, err)
-	claims, _, err := second.Claims(ctx, scope, claimsOf(id))
+	claims, _, err := second.Claims.Claims(ctx, scope, claimsOf(id))
 	must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper has paid, and 50 days later the payment is %s with %+v: %d questions since, %d notifications, %d claims",
@@ -143,23 +143,23 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var one, two sync.WaitGroup
 	one.Go(func() {
-		_, _, _ = first.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
-	must(t, second.TakeOver(ctx))
-	two.Go(func() { _, _ = second.Sweep(ctx) })
+	must(t, second.Cascade.TakeOver(ctx))
+	two.Go(func() { _, _ = second.Cascade.Sweep(ctx) })
 	soon(t, "the call that the test holds to begin", second2)
 	close(answers)
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	before := list[0].Status
 	close(firstDone)
 	two.Wait()
-	got, err := second.Payment(ctx, scope, list[0].ID)
+	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the client and the shopper were told %s, with a voucher that can be paid; then the second call was refused as a duplicate, and it is %s (%+v)", before, got.Status, got.Failure)

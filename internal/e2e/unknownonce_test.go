@@ -60,11 +60,11 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
 	must(t, err)
-	b.who, err = b.Authenticate(ctx, b.shop.Sandbox.Secret)
+	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)
-	p, _, err := b.CreatePayment(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := b.Payments.CreatePayment(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	b.payment = p.ID
 	return b
@@ -74,7 +74,7 @@ func newBlind(t *testing.T, database string) *blind {
 func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal {
 	t.Helper()
 	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
-	w, err := b.AddWallet(ctx, b.who, b.who.Scope, n)
+	w, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, n)
 	must(t, err)
 	return payouts.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
 }
@@ -85,7 +85,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
 	operator := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
 		must(t, err)
 		return sub.ID
 	}
@@ -96,79 +96,79 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	}
 	added := func(t *testing.T, b *blind) string {
 		id, n := account(t, b)
-		_, err := b.AddAccount(ctx, operator, n)
+		_, err := b.Providers.AddAccount(ctx, operator, n)
 		must(t, err)
 		return id
 	}
 	for name, prepare := range map[string]func(t *testing.T, b *blind) (do func() error){
 		"a refund": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Refund(ctx, b.who.Scope, claims.NewRefund{Payment: b.payment, Amount: "1"})
+				_, _, err := b.Claims.Refund(ctx, b.who.Scope, claims.NewRefund{Payment: b.payment, Amount: "1"})
 				return err
 			}
 		},
 		"evidence": func(t *testing.T, b *blind) func() error {
-			_, _, err := b.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
+			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
 			must(t, err)
-			list, _, err := b.Claims(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
+			list, _, err := b.Claims.Claims(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
 			must(t, err)
 			return func() error {
-				_, err := b.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
+				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
 				return err
 			}
 		},
 		"a wallet": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.AddWallet(ctx, b.who, b.who.Scope, wallet); return err }
+			return func() error { _, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, wallet); return err }
 		},
 		"the end of a wallet": func(t *testing.T, b *blind) func() error {
-			w, err := b.AddWallet(ctx, b.who, b.who.Scope, wallet)
+			w, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, wallet)
 			must(t, err)
-			return func() error { return b.DeleteWallet(ctx, b.who, b.who.Scope, w.ID) }
+			return func() error { return b.Wallets.DeleteWallet(ctx, b.who, b.who.Scope, w.ID) }
 		},
 		"a withdrawal": func(t *testing.T, b *blind) func() error {
 			w := b.funded(t, wallet)
-			return func() error { _, _, err := b.Withdraw(ctx, b.who, b.who.Scope, w); return err }
+			return func() error { _, _, err := b.Payouts.Withdraw(ctx, b.who, b.who.Scope, w); return err }
 		},
 		"a withdrawal given up": func(t *testing.T, b *blind) func() error {
-			w, _, err := b.Withdraw(ctx, b.who, b.who.Scope, b.funded(t, wallet))
+			w, _, err := b.Payouts.Withdraw(ctx, b.who, b.who.Scope, b.funded(t, wallet))
 			must(t, err)
-			return func() error { _, err := b.CancelWithdrawal(ctx, b.who, b.who.Scope, w.ID); return err }
+			return func() error { _, err := b.Payouts.CancelWithdrawal(ctx, b.who, b.who.Scope, w.ID); return err }
 		},
 		"routing rules": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.ApplyRules(ctx, operator, routing.Rules{Order: routing.LeastCost})
+				_, _, err := b.Providers.ApplyRules(ctx, operator, routing.Rules{Order: routing.LeastCost})
 				return err
 			}
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
 				return err
 			}
 		},
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url}, nil)
+				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url}, nil)
 				return err
 			}
 		},
 		"another secret": func(t *testing.T, b *blind) func() error {
 			id := subscribe(t, b)
-			return func() error { _, _, err := b.RotateSecret(ctx, b.who, b.who.Scope, id); return err }
+			return func() error { _, _, err := b.Webhooks.RotateSecret(ctx, b.who, b.who.Scope, id); return err }
 		},
 		"the end of a webhook": func(t *testing.T, b *blind) func() error {
 			id := subscribe(t, b)
-			return func() error { return b.Unsubscribe(ctx, b.who, b.who.Scope, id) }
+			return func() error { return b.Webhooks.Unsubscribe(ctx, b.who, b.who.Scope, id) }
 		},
 		"a provider account": func(t *testing.T, b *blind) func() error {
 			_, n := account(t, b)
-			return func() error { _, err := b.AddAccount(ctx, operator, n); return err }
+			return func() error { _, err := b.Providers.AddAccount(ctx, operator, n); return err }
 		},
 		"an account's priority": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.EditAccount(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+				_, err := b.Providers.EditAccount(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 					a.Priority++
 					return a, nil
 				})
@@ -178,68 +178,68 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"an account's credentials": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.RotateAccount(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
+				_, err := b.Providers.RotateAccount(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
 				return err
 			}
 		},
 		"an account that rests": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
-			return func() error { _, err := b.EnableAccount(ctx, operator, id, false); return err }
+			return func() error { _, err := b.Providers.EnableAccount(ctx, operator, id, false); return err }
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.SetRefundFees(ctx, operator, b.shop.Merchant.ID, pay.FeesKept)
+				_, err := b.Onboarding.SetRefundFees(ctx, operator, b.shop.Merchant.ID, pay.FeesKept)
 				return err
 			}
 		},
 		"a shop": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.CreateShop(ctx, b.shop.Merchant.ID, "Second"); return err }
+			return func() error { _, err := b.Onboarding.CreateShop(ctx, b.shop.Merchant.ID, "Second"); return err }
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Rebrand(ctx, b.shop.Shop.ID, func(x pay.Brand) pay.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				_, err := b.Onboarding.Rebrand(ctx, b.shop.Shop.ID, func(x pay.Brand) pay.Brand { x.Color = "#1a2b3c"; return x }, nil)
 				return err
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.CreateKey(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
+				_, err := b.Access.CreateKey(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
 				return err
 			}
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.RevokeRawKey(ctx, b.shop.Live.Secret); return err }
+			return func() error { _, err := b.Access.RevokeRawKey(ctx, b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.AddOperator(ctx, operator, "bia", time.Time{}); return err }
+			return func() error { _, _, err := b.Access.AddOperator(ctx, operator, "bia", time.Time{}); return err }
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")
 			must(t, err)
 			return func() error {
-				_, err := b.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
+				_, err := b.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
 				return err
 			}
 		},
 		"a checkout": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, _, err := b.CreateSession(ctx, b.who, payments.NewSession{Amount: money.New(25_50, money.USD),
+				_, _, _, err := b.Sessions.CreateSession(ctx, b.who, payments.NewSession{Amount: money.New(25_50, money.USD),
 					Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+5511999990000"}})
 				return err
 			}
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.StartVerification(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				_, _, err := b.Verifications.StartVerification(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 				return err
 			}
 		},
 		"the clock": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.MoveClock(ctx, b.who.Scope, time.Hour); return err }
+			return func() error { _, _, err := b.Sandbox.MoveClock(ctx, b.who.Scope, time.Hour); return err }
 		},
 		"a login": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Login(ctx, base.Principal{}, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret)
+				_, err := b.Access.Login(ctx, base.Principal{}, b.shop.Sandbox.Publishable, b.shop.Sandbox.Secret)
 				return err
 			}
 		},

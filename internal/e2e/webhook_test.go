@@ -41,7 +41,7 @@ func (c *receiver) only(t *testing.T, n int) {
 func (s *service) rest(t *testing.T) {
 	t.Helper()
 	eventually(t, "there is nothing to do", func() bool {
-		n, err := s.App.Dispatch(ctx)
+		n, err := s.App.Webhooks.Dispatch(ctx)
 		must(t, err)
 		due := s.due(t)
 		wait := due.Sub(s.clock.now())

@@ -62,7 +62,7 @@ func TestWithdrawalArrives(t *testing.T) {
 		// What has ended stays so, whoever looks again.
 		for range 3 {
 			s.clock.advance(time.Hour)
-			_, err := s.App.PayOut(ctx)
+			_, err := s.App.Payouts.PayOut(ctx)
 			must(t, err)
 		}
 		o.get(t, "/withdrawals/"+id).is(t, http.StatusOK, withdrawal(w, "completed", "null", `"<time>"`, "null"))
@@ -89,7 +89,7 @@ func TestSandboxWithdrawalEndsByItsCents(t *testing.T) {
 			s.clock.advance(pay.WithdrawalHold(false))
 			var r reply
 			eventually(t, c.amount+" has ended", func() bool {
-				_, err := s.App.PayOut(ctx)
+				_, err := s.App.Payouts.PayOut(ctx)
 				must(t, err)
 				s.clock.advance(10 * time.Second)
 				r = o.get(t, "/withdrawals/"+id)
@@ -246,7 +246,7 @@ func TestCanceledWithdrawalComesBack(t *testing.T) {
 			t.Errorf("available is %s after the cancellation, want 1000", got)
 		}
 		o.clock.advance(time.Hour)
-		_, err := o.App.PayOut(ctx)
+		_, err := o.App.Payouts.PayOut(ctx)
 		must(t, err)
 		sends, _, _ := b.told(id)
 		if got := o.get(t, "/withdrawals/"+id).text(t, "status"); got != "canceled" || sends != 0 {
@@ -271,7 +271,7 @@ func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
 func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
-		_, err := o.App.PayOut(ctx)
+		_, err := o.App.Payouts.PayOut(ctx)
 		must(t, err)
 		if sends, _, _ := b.told(id); sends != 0 {
 			t.Error("it was sent before it could be cancelled")
@@ -314,7 +314,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 				// As long as nobody knows, it is neither failed nor sent again.
 				for range 20 {
 					o.clock.advance(5 * time.Minute)
-					_, err := o.App.PayOut(ctx)
+					_, err := o.App.Payouts.PayOut(ctx)
 					must(t, err)
 				}
 				if got := o.get(t, "/withdrawals/"+id).text(t, "status"); got != "processing" || o.available(t) != "900" {
@@ -329,7 +329,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 				for range 8 { // every node runs the loop
 					all.Go(func() {
 						for range 5 {
-							_, err := o.App.PayOut(ctx)
+							_, err := o.App.Payouts.PayOut(ctx)
 							must(t, err)
 						}
 					})
@@ -354,7 +354,7 @@ func TestCancelingRacesWithSending(t *testing.T) {
 			var canceled reply
 			all.Go(func() { canceled = o.post(t, "/withdrawals/"+id+"/cancel", "") })
 			all.Go(func() {
-				_, err := o.App.PayOut(ctx)
+				_, err := o.App.Payouts.PayOut(ctx)
 				must(t, err)
 			})
 			all.Wait()
@@ -391,7 +391,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		}
 		v := o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		o.post(t, "/withdrawals", body).refused(t, "402 kyc_required card_error")
-		must(t, s.App.DecideVerification(ctx, v, pay.KYCVerified, "", "")) // enhanced includes basic
+		must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", "")) // enhanced includes basic
 		o.post(t, "/withdrawals", body).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		o.get(t, quote).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.get(t, "/withdrawals").text(t, "pagination.total"); n != "0" || o.available(t) != "100" {

@@ -168,7 +168,7 @@ func (w *world) missed() {
 			if n.isPaused() || n.isDead() {
 				continue
 			}
-			_ = n.app.TakeOver(lane(context.Background(), "takeover")) // it comes again
+			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it comes again
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (w *world) topUp(chance *rand.Rand) {
 	}
 	reference, amount := fmt.Sprint("wire ", chance.IntN(6)), money.New(int64(5_00+chance.IntN(40_00)), currency)
 	w.turns.turn("the operator tops up " + account)
-	err := w.office.app.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
+	err := w.office.app.Payouts.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
 	w.said("float", "", err)
 }
 
@@ -185,7 +185,7 @@ func (w *world) rulePayment(id string) {
 	case made.status == "paid":
 		word = pay.WordPaid
 	}
-	_, _, err = w.office.app.RulePayment(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
+	_, _, err = w.office.app.Payments.RulePayment(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
 	w.said("payment", id, err)
 }
 
@@ -210,7 +210,7 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	_, err = w.office.app.RuleClaimAs(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
+	_, err = w.office.app.Claims.RuleClaimAs(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
 	w.said("refund", c.Payment, err)
 }
 
@@ -226,6 +226,6 @@ func (w *world) ruleWithdrawal(d pay.Withdrawal) {
 	default:
 		word = pay.WordPaid
 	}
-	_, _, err := w.office.app.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, base.Ruled{ID: d.ID, Word: word, Note: "their statement"})
+	_, _, err := w.office.app.Payouts.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, base.Ruled{ID: d.ID, Word: word, Note: "their statement"})
 	w.said("withdrawal", d.ID, err)
 }

@@ -76,7 +76,7 @@ func (b *bank) tell(ref string) {
 				time.Sleep(wait)
 				c.turn(b.name + " notifies " + id)
 				err, heard := b.w.ask(fmt.Sprint("notice ", id, " ", copy), 30*time.Second, func(ctx context.Context, n *node) error {
-					return n.app.Notify(ctx, b.name, provider.Notification{Body: body})
+					return n.app.Notices.Notify(ctx, b.name, provider.Notification{Body: body})
 				})
 				if heard && (err == nil || !unclear(err)) {
 					return

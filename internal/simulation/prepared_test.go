@@ -104,21 +104,21 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+	if _, err := a.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
 		return err
 	}
 	for i, name := range accounts {
-		if _, err := a.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.Providers.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
 	for i, name := range payers {
-		if _, err := a.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.Providers.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
 	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
-	if err := a.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
+	if err := a.Payouts.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}
 	for i, tier := range []pay.Tier{pay.Standard, pay.Starter} {
@@ -128,7 +128,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 		p.shops = append(p.shops, m)
 	}
-	rails, _ := a.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
+	rails, _ := a.Methods.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)
@@ -136,7 +136,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	}
 	for k, m := range p.shops {
 		for i := range 8 {
-			made, _, err := a.CreatePayment(ctx, m.by, payments.NewPayment{
+			made, _, err := a.Payments.CreatePayment(ctx, m.by, payments.NewPayment{
 				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			})
@@ -154,21 +154,21 @@ var refundFees = map[pay.Tier]pay.RefundFees{pay.Starter: pay.FeesReturned, pay.
 
 func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
 		return m, err
 	}
-	if m.by, err = a.Authenticate(ctx, o.Live.Secret); err != nil {
+	if m.by, err = a.Access.Authenticate(ctx, o.Live.Secret); err != nil {
 		return m, err
 	}
-	v, _, err := a.StartVerification(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	v, _, err := a.Verifications.StartVerification(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 	if err == nil {
-		err = a.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
+		err = a.Verifications.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err
 	}
-	wallet, err := a.AddWallet(ctx, m.by, m.by.Scope, payouts.NewWallet{
+	wallet, err := a.Wallets.AddWallet(ctx, m.by, m.by.Scope, payouts.NewWallet{
 		Destination: destination.Destination{Type: "bank_account", Network: "pix", Currency: "BRL", Account: "a@" + name + ".example", Masked: "a…"},
 		Label:       "main", Default: true,
 	})
@@ -177,6 +177,6 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	}
 	m.wallet, m.host = wallet.ID, name+".example"
 	w.inboxes[m.host] = &inbox{told: map[string]map[int64]string{}}
-	_, _, err = a.Subscribe(ctx, m.by, m.by.Scope, delivery.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
+	_, _, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, delivery.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
 	return m, err
 }

@@ -227,7 +227,7 @@ func (u *upstream) send(what news) {
 				time.Sleep(wait)
 				c.turn(u.name + " notifies " + id)
 				err, heard := u.w.ask(fmt.Sprint("notice ", id, " ", copy), 30*time.Second, func(ctx context.Context, n *node) error {
-					return n.app.Notify(ctx, u.name, provider.Notification{Body: body})
+					return n.app.Notices.Notify(ctx, u.name, provider.Notification{Body: body})
 				})
 				if heard && (err == nil || !unclear(err)) {
 					if err == nil {

@@ -209,7 +209,7 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	amount := strconv.Itoa(10 + chance.IntN(200))
 	rail := w.rails[chance.IntN(len(w.rails))]
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		p, _, err := n.app.CreatePayment(ctx, r.shop.by, payments.NewPayment{
+		p, _, err := n.app.Payments.CreatePayment(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
 		})
@@ -237,7 +237,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 			for try := range 12 {
 				var p pay.Payment
 				err, heard := w.ask(fmt.Sprint("cancel ", order.tag, " ", program, " ", try), patience, func(ctx context.Context, n *node) (err error) {
-					p, err = n.app.CancelPayment(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
+					p, err = n.app.Payments.CancelPayment(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
 					return err
 				})
 				if heard && err == nil && !p.Canceled() {
@@ -276,7 +276,7 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 		time.Sleep(wait)
 		var p pay.Payment
 		err, heard := w.ask("page of "+r.tag, patience, func(ctx context.Context, n *node) (err error) {
-			p, err = n.app.Payment(ctx, r.shop.by.Scope, r.id)
+			p, err = n.app.Cascade.Payment(ctx, r.shop.by.Scope, r.id)
 			return err
 		})
 		if !heard || err != nil || p.Status == pay.Processing {
@@ -312,7 +312,7 @@ func (w *world) giveBackSome(r *request, order *request, text string, chance *ra
 	}
 	r.what = "refund"
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		refund, _, err := n.app.Refund(ctx, r.shop.by.Scope, claims.NewRefund{
+		refund, _, err := n.app.Claims.Refund(ctx, r.shop.by.Scope, claims.NewRefund{
 			Payment: order.id, Amount: text, Reason: r.tag, By: pay.Actor{Kind: pay.ByKey, ID: r.shop.by.KeyID},
 			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
 		})
@@ -330,7 +330,7 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	w.withdrawals++
 	r.amount = 1000 + int64(w.withdrawals) // no two are alike
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		made, _, err := n.app.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
+		made, _, err := n.app.Payouts.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
 			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
 		})
 		if err != nil {

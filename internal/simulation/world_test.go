@@ -335,7 +335,7 @@ func (w *world) enough() {
 		err := errDead
 		for range 100 { // what was asked of the database before is still under way
 			at := slices.IndexFunc(w.nodes, func(n *node) bool { return !n.isDead() })
-			err = w.nodes[at].app.EnterFloat(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "", false)
+			err = w.nodes[at].app.Payouts.EnterFloat(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "", false)
 			if shown, ok := errors.AsType[*pay.Error](err); err == nil || ok && shown.Code == pay.CodeConflictState {
 				err = nil
 				break
@@ -354,7 +354,7 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 	ctx := context.Background()
 	w.turns.turn("the operator looks")
 	n := w.anyone()
-	list, err := n.app.AnyClaims(lane(ctx, "operator"), "", pay.Inquiry, 1000)
+	list, err := n.app.Claims.AnyClaims(lane(ctx, "operator"), "", pay.Inquiry, 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 	}
@@ -363,7 +363,7 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 			continue
 		}
 		word := words[i%len(words)]
-		if _, err := n.app.RuleClaim(lane(ctx, "operator"), claim.ID, word, "looked into"); err != nil {
+		if _, err := n.app.Claims.RuleClaim(lane(ctx, "operator"), claim.ID, word, "looked into"); err != nil {
 			w.find(operatorWorks, claim.Payment, "%s %s: %v", word, claim.ID, err)
 		}
 	}

@@ -51,7 +51,7 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 		p.show(w, http.StatusOK, content{Title: "Verification"})
 	})
 	mux.HandleFunc("GET /kyc/{id}", func(w http.ResponseWriter, r *http.Request) {
-		v, err := a.PageVerification(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
+		v, err := a.Verifications.PageVerification(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
 		p.verification(w, r, v, err)
 	})
 	mux.HandleFunc("POST /kyc/{id}", p.handIn)
@@ -62,7 +62,7 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 // the page again.
 func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
-	_, err := p.app.HandIn(r.Context(), r.PathValue("id"), token)
+	_, err := p.app.Verifications.HandIn(r.Context(), r.PathValue("id"), token)
 	var shown *pay.Error
 	if err == nil || errors.As(err, &shown) && shown.Code == pay.CodeConflictState {
 		// The page is read again, so that reloading it sends nothing twice.
