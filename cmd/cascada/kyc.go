@@ -28,7 +28,7 @@ func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Verifications.Verifications(ctx, c.Status, c.Merchant, int(c.Limit))
+	list, err := a.Verifications.List(ctx, c.Status, c.Merchant, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.DecideVerification(ctx, c.ID, pay.KYCVerified, "", "")
+	return a.Verifications.Decide(ctx, c.ID, pay.KYCVerified, "", "")
 }
 
 type kycRejectCmd struct {
@@ -68,5 +68,5 @@ func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.DecideVerification(ctx, c.ID, pay.KYCRejected, c.Code, c.Message)
+	return a.Verifications.Decide(ctx, c.ID, pay.KYCRejected, c.Code, c.Message)
 }

@@ -42,7 +42,7 @@ func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	made, err := a.Batches.MakeBatches(ctx, a.Self(), c.Account)
+	made, err := a.Batches.Make(ctx, a.Self(), c.Account)
 	if len(made) == 0 && err == nil {
 		fmt.Fprintln(stdout, "no withdrawal waits at "+c.Account)
 		return nil
@@ -72,7 +72,7 @@ func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 		return err
 	}
 	defer a.Close()
-	list, err := a.Batches.Batches(ctx, c.Account, int(c.Limit))
+	list, err := a.Batches.List(ctx, c.Account, int(c.Limit))
 	if err == nil && len(list) == 0 {
 		fmt.Fprintln(stdout, "there are no batches")
 		return nil
@@ -91,7 +91,7 @@ func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 		return err
 	}
 	defer a.Close()
-	b, of, err := a.Batches.Batch(ctx, c.Batch)
+	b, of, err := a.Batches.Get(ctx, c.Batch)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 		return err
 	}
 	defer a.Close()
-	b, err := a.Batches.ApproveBatch(ctx, a.Self(), c.Batch)
+	b, err := a.Batches.Approve(ctx, a.Self(), c.Batch)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	b, err := a.Batches.DissolveBatch(ctx, a.Self(), c.Batch)
+	b, err := a.Batches.Dissolve(ctx, a.Self(), c.Batch)
 	if err == nil {
 		fmt.Fprintf(stdout, "%s is dissolved: its %d payouts wait for another batch\n", b.ID, b.Lines)
 	}
@@ -161,7 +161,7 @@ func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 	if err != nil {
 		return err
 	}
-	file, b, err := a.Batches.ExportBatch(ctx, a.Self(), c.Batch)
+	file, b, err := a.Batches.Export(ctx, a.Self(), c.Batch)
 	if err == nil {
 		_, err = to.Write(file)
 	}

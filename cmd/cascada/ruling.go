@@ -60,7 +60,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	p, said, err := a.Payments.RulePayment(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	p, said, err := a.Payments.Rule(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}

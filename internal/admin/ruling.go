@@ -92,7 +92,7 @@ func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut,
 }
 
 func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
-	p, said, err := a.App.Payments.RulePayment(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	p, said, err := a.App.Payments.Rule(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Claims.Claims(ctx, scope, store.ClaimFilter{
+	list, total, err := a.app.Claims.List(ctx, scope, store.ClaimFilter{
 		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, After: in.after, Limit: in.more(), Offset: in.offset,
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.app.Claims.Claim(ctx, scope, in.ID)
+	c, err := a.app.Claims.Get(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}

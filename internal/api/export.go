@@ -36,7 +36,7 @@ const (
 func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
-	first, err := a.app.Payments.PaymentsFrom(ctx, scope, f)
+	first, err := a.app.Payments.ListFrom(ctx, scope, f)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -65,7 +65,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in
 				break
 			}
 			f.After = page[len(page)-1].ID
-			page, err = a.app.Payments.PaymentsFrom(ctx, scope, f)
+			page, err = a.app.Payments.ListFrom(ctx, scope, f)
 		}
 		if err != nil {
 			if ctx.Err() == nil {

@@ -54,7 +54,7 @@ func (a *API) kycRoutes() {
 // The merchant is verified, whichever of its shops asks: legacy credentials of
 // the whole merchant may.
 func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
-	v, made, err := a.app.Verifications.StartVerification(ctx, call.Principal, verification.NewVerification{
+	v, made, err := a.app.Verifications.Start(ctx, call.Principal, verification.NewVerification{
 		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,
 	})
 	out := &startKYCOut{http.StatusOK, a.viewKYC(v)}
@@ -65,12 +65,12 @@ func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKY
 }
 
 func (a *API) kyc(ctx context.Context, call Call, in *getIn) (*kycOut, error) {
-	v, err := a.app.Verifications.Verification(ctx, call.Scope, in.ID)
+	v, err := a.app.Verifications.Get(ctx, call.Scope, in.ID)
 	return &kycOut{a.viewKYC(v)}, err
 }
 
 func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*kycOut, error) {
-	v, err := a.app.Verifications.SimulateVerification(ctx, call.Principal, in.ID, in.Body.Status)
+	v, err := a.app.Verifications.Simulate(ctx, call.Principal, in.ID, in.Body.Status)
 	return &kycOut{a.viewKYC(v)}, err
 }
 

@@ -331,7 +331,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	} else if n.Buyer.IP == "" {
 		n.Buyer.IP = call.ClientIP
 	}
-	p, again, err := a.app.Payments.CreatePayment(ctx, call.Principal, n)
+	p, again, err := a.app.Payments.Create(ctx, call.Principal, n)
 	if err != nil {
 		return p, "", err
 	}
@@ -413,7 +413,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 		return a.exportPayments(ctx, call, scope, in)
 	}
 	in.filter.Limit, in.filter.Offset = in.more(), in.offset
-	list, total, err := a.app.Payments.Payments(ctx, scope, in.filter)
+	list, total, err := a.app.Payments.List(ctx, scope, in.filter)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -454,7 +454,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.app.Payments.CancelPayment(ctx, scope, in.ID, view.Cause{RequestID: call.RequestID})
+	p, err := a.app.Payments.Cancel(ctx, scope, in.ID, view.Cause{RequestID: call.RequestID})
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		return nil, err
 	}
 	country, _ := geo.Parse(b.Country)
-	s, token, replayed, err := a.app.Sessions.CreateSession(ctx, call.Principal, payments.NewSession{
+	s, token, replayed, err := a.app.Sessions.Create(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(b.asked.Currency), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,

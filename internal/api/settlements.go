@@ -111,7 +111,7 @@ func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movem
 }
 
 func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
-	list, total, err := a.app.Settlements.Settlements(ctx, call.Scope, in.filter, in.after)
+	list, total, err := a.app.Settlements.List(ctx, call.Scope, in.filter, in.after)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -125,7 +125,7 @@ func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*s
 }
 
 func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlementOut, error) {
-	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 }
 
 func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLinesIn) (*settlementLinesOut, error) {
-	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutI
 // as any error; after it the reply is cut off, so that nobody takes a part for
 // the whole.
 func (a *API) settlementReport(ctx context.Context, call Call, in *settlementReportIn) (*huma.StreamResponse, error) {
-	s, err := a.app.Settlements.Settlement(ctx, call.Scope, in.ID)
+	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (u uploads) admit(a *API) func(huma.Context, func(huma.Context)) {
 		call, _ := ctx.Context().Value(callKey{}).(Call)
 		scope, err := a.app.Narrow(ctx.Context(), call.Principal, "", "")
 		if err == nil {
-			_, err = a.app.Claims.Claim(ctx.Context(), scope, ctx.Param("id"))
+			_, err = a.app.Claims.Get(ctx.Context(), scope, ctx.Param("id"))
 		}
 		if err != nil {
 			call.reply["Connection"] = []string{"close"} // or the server waits for the body

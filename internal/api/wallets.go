@@ -102,7 +102,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallets.AddWallet(ctx, call.Principal, scope, payouts.NewWallet{
+	w, err := a.app.Wallets.Add(ctx, call.Principal, scope, payouts.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
 			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,
@@ -120,7 +120,7 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets.Wallets(ctx, scope, pay.WalletStatus(in.Status), in.read())
+	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -142,7 +142,7 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallets.Wallet(ctx, scope, in.ID)
+	w, err := a.app.Wallets.Get(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedO
 	if err != nil {
 		return nil, err
 	}
-	if err := a.app.Wallets.DeleteWallet(ctx, call.Principal, scope, in.ID); err != nil {
+	if err := a.app.Wallets.Delete(ctx, call.Principal, scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

@@ -312,7 +312,7 @@ func (a *App) Loops() []work.Loop {
 		a.Woken(base.FanOutsLoop, a.Webhooks.FanOut),
 		a.Swept(base.PaymentsLoop, a.Cascade.HandOut),
 		a.Swept(base.ClaimsLoop, a.Claims.HandOut),
-		a.Woken(base.WalletsLoop, a.Wallets.ActivateWallets),
+		a.Woken(base.WalletsLoop, a.Wallets.Activate),
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
 		a.Woken(base.VerificationsLoop, a.Verifications.ExpireVerifications),
 		a.Woken(base.CheckoutsLoop, a.Sessions.ExpireSessions),

@@ -96,7 +96,7 @@ func FuzzCodes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code, bars string) {
 		// As adapters let them through, the longest of each.
 		upstream.data = pay.PaymentData{QRCode: provider.Exact(code, 2000), Barcode: provider.Exact(bars, 200)}
-		p, _, err := a.Payments.CreatePayment(context.Background(), who, payments.NewPayment{
+		p, _, err := a.Payments.Create(context.Background(), who, payments.NewPayment{
 			Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"},
 		})
 		if err != nil {

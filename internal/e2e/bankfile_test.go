@@ -33,7 +33,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) shop
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)
@@ -73,7 +73,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		for i := range made {
 			all.Go(func() {
 				var err error
-				made[i], err = o.App.Batches.MakeBatches(ctx, carla, "banco")
+				made[i], err = o.App.Batches.Make(ctx, carla, "banco")
 				must(t, err)
 			})
 		}
@@ -89,31 +89,31 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
 			t.Errorf("what is in a file that has not left was ended: %v", err)
 		}
-		if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID); err == nil {
+		if _, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
 			t.Error("a file left that nobody approved")
 		}
-		if _, err := o.App.Batches.ApproveBatch(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator has to") {
+		if _, err := o.App.Batches.Approve(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator has to") {
 			t.Errorf("who made it approves it: %v", err)
 		}
-		_, err := o.App.Batches.DissolveBatch(ctx, bruno, b.ID)
+		_, err := o.App.Batches.Dissolve(ctx, bruno, b.ID)
 		must(t, err)
-		again, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
+		again, err := o.App.Batches.Make(ctx, carla, "banco")
 		must(t, err)
 		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
 			t.Fatalf("after one was dissolved: %+v", again)
 		}
 		b = again[0]
-		_, err = o.App.Batches.ApproveBatch(ctx, bruno, b.ID)
+		_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
 		must(t, err)
-		file, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID)
+		file, _, err := o.App.Batches.Export(ctx, bruno, b.ID)
 		must(t, err)
-		twice, left, err := o.App.Batches.ExportBatch(ctx, carla, b.ID)
+		twice, left, err := o.App.Batches.Export(ctx, carla, b.ID)
 		must(t, err)
 		sum := sha256.Sum256(file)
 		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
 			t.Errorf("the file of %+v is not the same", left)
 		}
-		if _, err := o.App.Batches.DissolveBatch(ctx, carla, b.ID); err == nil {
+		if _, err := o.App.Batches.Dissolve(ctx, carla, b.ID); err == nil {
 			t.Error("a batch whose file has left was dissolved")
 		}
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
@@ -215,11 +215,11 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 			} else {
 				o.sent(t, "103")
 			}
-			made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
+			made, err := o.App.Batches.Make(ctx, carla, "banco")
 			must(t, err)
-			_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
+			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
 			must(t, err)
-			file, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID)
+			file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
 			must(t, err)
 			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
 				t.Errorf("the file has %d bytes:\n%s", len(file), file)

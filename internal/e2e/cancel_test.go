@@ -225,7 +225,7 @@ func newEndingTill() *endingTill {
 // voucher makes one.
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
-	p, _, err := a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	if p.Status != pay.Pending {
 		t.Fatalf("the voucher is %s", p)
@@ -265,7 +265,7 @@ func TestPaidWhileBeingCanceled(t *testing.T) {
 					}
 					return pay.Outcome{Kind: ended, ProviderRef: "v1"}
 				}
-				_, err := a.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				_, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 				refusedCancel(t, err, pay.Completed)
 				p, err = a.Cascade.Payment(ctx, who.Scope, p.ID)
 				must(t, err)
@@ -309,7 +309,7 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				var all sync.WaitGroup
 				var slow pay.Payment
 				var slowErr error
-				all.Go(func() { slow, slowErr = first.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{}) })
+				all.Go(func() { slow, slowErr = first.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{}) })
 				soon(t, "the call that the test holds to begin", reached)
 				clock.advance(time.Minute)
 				_, err := second.Cascade.Sweep(ctx)
@@ -341,7 +341,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				got, err := nodes[i%2].Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				got, err := nodes[i%2].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 				if err != nil || !got.Canceled() {
 					t.Errorf("one of eight is told %s, %v", got, err)
 				}
@@ -369,7 +369,7 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				a := node(t, database, clock, b, log)
 				who := acme(t, a)
 				p := voucher(t, a, who)
-				got, err := a.Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				got, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 				must(t, err)
 				if told {
 					for _, n := range b.Send(sandbox.Notification{
@@ -385,7 +385,7 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 					_, err := a.Cascade.Sweep(ctx)
 					must(t, err)
 				}
-				claims, _, err := a.Claims.Claims(ctx, who.Scope, claimsOf(p.ID))
+				claims, _, err := a.Claims.List(ctx, who.Scope, claimsOf(p.ID))
 				must(t, err)
 				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
 				must(t, err)

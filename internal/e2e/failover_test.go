@@ -117,7 +117,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
 	create := func() (pay.Payment, error) {
-		made, _, err := a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
+		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
 			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
 		return made, err
 	}

@@ -26,7 +26,7 @@ func (s *service) another(t *testing.T) shop {
 	t.Helper()
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t)
 	s.clock.advance(time.Second)

@@ -45,7 +45,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	var made pay.Payment
 	var told error
 	all.Go(func() {
-		made, _, told = a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		made, _, told = a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup

@@ -44,7 +44,7 @@ func newLateBank() *lateBank {
 func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	t.Helper()
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.Payments.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	c.advance(30 * 24 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)
@@ -53,7 +53,7 @@ func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	c.advance(2 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)
 	must(t, err)
-	list, _, err := a.Claims.Claims(ctx, p.Scope, claimsOf(p.ID))
+	list, _, err := a.Claims.List(ctx, p.Scope, claimsOf(p.ID))
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d claims about the late money", len(list))
@@ -100,7 +100,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			_, err := a.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
-		got, err := a.Claims.Claim(ctx, late.Scope, late.ID)
+		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
 		must(t, err)
 		if got.Status.Pays() {
 			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
@@ -163,7 +163,7 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
 	must(t, err)
 	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
-	got, readErr := a.Claims.Claim(ctx, late.Scope, late.ID)
+	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
 	must(t, readErr)
 	var shown *pay.Error
 	if !away.Load() || !got.Calling() {

@@ -46,7 +46,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	}
 	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
 	who := acme(t, first)
-	made, _, err := first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	made, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	clock.advance(time.Minute)
 	mu.Lock()
@@ -55,7 +55,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	var all sync.WaitGroup
 	var ruled error
 	all.Go(func() {
-		_, _, ruled = first.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+		_, _, ruled = first.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
 	soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Cascade.Sweep(ctx)
@@ -119,7 +119,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -128,7 +128,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	clock.advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
@@ -175,7 +175,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	scope, payment := paidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	must(t, err)
-	c, err := a.Claims.Claim(ctx, scope, r.ID)
+	c, err := a.Claims.Get(ctx, scope, r.ID)
 	must(t, err)
 	clock.advance(time.Second)
 	speaks.tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
@@ -185,7 +185,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 		_, err := a.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, err := a.Claims.Claim(ctx, scope, r.ID)
+	got, err := a.Claims.Get(ctx, scope, r.ID)
 	must(t, err)
 	told, err := a.Notices.Notifications(ctx, payment, 10)
 	must(t, err)

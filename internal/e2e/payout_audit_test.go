@@ -37,7 +37,7 @@ func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
 		if e := o.act(t, pay.VerificationStarted, verification); e.By.Kind != pay.ByKey || e.By.Request != begun.header.Get("X-Request-Id") || e.Shop != "" {
 			t.Errorf("the verification was begun by %+v", e)
 		}
-		must(t, s.App.Verifications.DecideVerification(ctx, verification, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.Decide(ctx, verification, pay.KYCVerified, "", ""))
 		if e := o.act(t, pay.VerificationMoved, verification); e.By.Kind == pay.ByKey || e.Details["from"] != "requires_input" || e.Details["to"] != "verified" {
 			t.Errorf("the verification was decided by %+v", e)
 		}

@@ -212,7 +212,7 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
 		o.wallet(t)
 		s.clock.advance(time.Second)

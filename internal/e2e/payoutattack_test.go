@@ -32,7 +32,7 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)
@@ -41,14 +41,14 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 
 func (o shop) exported(t *testing.T, account string) (pay.Batch, string) {
 	t.Helper()
-	made, err := o.App.Batches.MakeBatches(ctx, carla, account)
+	made, err := o.App.Batches.Make(ctx, carla, account)
 	must(t, err)
 	if len(made) != 1 {
 		t.Fatalf("made %+v", made)
 	}
-	_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
+	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
 	must(t, err)
-	file, b, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID)
+	file, b, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
 	must(t, err)
 	return b, string(file)
 }
@@ -112,14 +112,14 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.DecideVerification(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	c.advance(time.Second)
 	first := o.withdraw(t, "50")
 	c.advance(pay.WithdrawalHold(true))
 	o.payOut(t, first, "processing")
-	made, err := s.App.Batches.MakeBatches(ctx, carla, "banco")
+	made, err := s.App.Batches.Make(ctx, carla, "banco")
 	must(t, err)
 	must(t, s.App.Access.RotateMasterKey(ctx, s.App.Self()))
 	_, err = s.App.Access.Reseal(ctx)
@@ -132,10 +132,10 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.end(t)
 	s = startWith(t, database, c, keys(2)) // nothing is sealed under 1, says the service
 	o.service = s
-	if _, err := s.App.Batches.ApproveBatch(ctx, bruno, made[0].ID); err != nil {
+	if _, err := s.App.Batches.Approve(ctx, bruno, made[0].ID); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err != nil {
+	if _, _, err := s.App.Batches.Export(ctx, bruno, made[0].ID); err != nil {
 		t.Errorf("the approved file is lost: %v", err)
 	}
 	second := o.withdraw(t, "60")
@@ -162,7 +162,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 				if f := hook.Load(); f != nil {
 					if calledBy(".makeBatch") {
 						(*f)("make")
-					} else if calledBy(".MakeBatches") && calledBy(".resolvePayout.func1") {
+					} else if calledBy(".(*BankFiles).Make") && calledBy(".resolvePayout.func1") {
 						(*f)("resolve")
 					}
 				}
@@ -181,7 +181,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 				once.Do(func() {
 					o.delete(t, "/wallets/"+w).want(t, http.StatusOK)
 					go func() {
-						_, err := o.App.Batches.MakeBatches(ctx, bruno, "banco")
+						_, err := o.App.Batches.Make(ctx, bruno, "banco")
 						second <- err
 					}()
 					soon(t, "the call that the test holds to begin", reached)
@@ -191,15 +191,15 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 			}
 		}
 		hook.Store(&f)
-		made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
+		made, err := o.App.Batches.Make(ctx, carla, "banco")
 		must(t, err)
 		close(committed)
 		must(t, <-second)
 		hook.Store(nil)
 		for _, b := range made {
-			_, err = o.App.Batches.ApproveBatch(ctx, bruno, b.ID)
+			_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
 			must(t, err)
-			if file, _, err := o.App.Batches.ExportBatch(ctx, bruno, b.ID); err == nil {
+			if file, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
 				t.Errorf("the wallet was deleted, and the file leaves: %s\n%s", o.get(t, "/withdrawals/"+id), file)
 			}
 		}
@@ -303,7 +303,7 @@ func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
 	o.payOut(t, id, "processing")
 	_, err := o.App.Providers.RotateAccount(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
 	must(t, err)
-	made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
+	made, err := o.App.Batches.Make(ctx, carla, "banco")
 	if err != nil || len(made) != 1 || made[0].Lines != 1 {
 		t.Errorf("made %v: %v", made, err)
 	}
@@ -321,21 +321,21 @@ func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 		must(t, err)
 	}
 	stop("a key was stolen")
-	if made, err := o.App.Batches.MakeBatches(ctx, carla, "banco"); err != nil || len(made) != 0 {
+	if made, err := o.App.Batches.Make(ctx, carla, "banco"); err != nil || len(made) != 0 {
 		t.Errorf("everything is stopped, and a batch is made: %v, %v", made, err)
 	}
 	stop("")
-	made, err := o.App.Batches.MakeBatches(ctx, carla, "banco")
+	made, err := o.App.Batches.Make(ctx, carla, "banco")
 	must(t, err)
-	_, err = o.App.Batches.ApproveBatch(ctx, bruno, made[0].ID)
+	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
 	must(t, err)
 	stop("a key was stolen")
-	if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
 		t.Errorf("everything is stopped, and a file leaves: %v", err)
 	}
 	stop("")
 	o.delete(t, "/wallets/"+w).want(t, http.StatusOK)
-	if _, _, err := o.App.Batches.ExportBatch(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
 		t.Errorf("the wallet is deleted, and the file leaves: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func TestCancelBesidePaid(t *testing.T) {
 			var all sync.WaitGroup
 			all.Go(func() {
 				defer begin() // it may be refused before the provider is asked
-				_, refused = nodes[0].Payments.CancelPayment(ctx, who.Scope, p.ID, view.Cause{})
+				_, refused = nodes[0].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 			})
 			all.Go(func() {
 				<-asked
@@ -138,7 +138,7 @@ func TestCancelBesidePaid(t *testing.T) {
 			all.Wait()
 			read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 			must(t, err)
-			claims, _, err := nodes[0].Claims.Claims(ctx, who.Scope, claimsOf(p.ID))
+			claims, _, err := nodes[0].Claims.List(ctx, who.Scope, claimsOf(p.ID))
 			must(t, err)
 			switch stray, open := read.Attention(); {
 			case read.Status == pay.Completed:

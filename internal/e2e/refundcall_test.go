@@ -123,7 +123,7 @@ func acme(t *testing.T, a *app.App) base.Principal {
 // paidCard takes a card payment of 25.50 for a new merchant.
 func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 	t.Helper()
-	p, _, err := a.Payments.CreatePayment(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }
@@ -171,7 +171,7 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 					clock.advance(2 * time.Hour)
 					_, err := a.Claims.SweepClaims(ctx)
 					must(t, err)
-					got, err := a.Claims.Claim(ctx, scope, r.ID)
+					got, err := a.Claims.Get(ctx, scope, r.ID)
 					must(t, err)
 					return got.Status == pay.ClaimApproved
 				})
@@ -223,7 +223,7 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 				}
 			})
 			soon(t, "the call that the test holds to begin", called)
-			list, _, err := second.Claims.Claims(ctx, scope, claimsOf(payment))
+			list, _, err := second.Claims.List(ctx, scope, claimsOf(payment))
 			must(t, err)
 			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
 				t.Fatalf("in the middle of the call: %+v", list)
@@ -237,13 +237,13 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 				clock.advance(time.Minute)
 				_, err := second.Claims.SweepClaims(ctx)
 				must(t, err)
-				c, err := second.Claims.Claim(ctx, scope, list[0].ID)
+				c, err := second.Claims.Get(ctx, scope, list[0].ID)
 				must(t, err)
 				return c.Status == pay.ClaimApproved
 			})
 			close(died) // and now the first one's call returns after all
 			all.Wait()
-			c, err := second.Claims.Claim(ctx, scope, list[0].ID)
+			c, err := second.Claims.Get(ctx, scope, list[0].ID)
 			must(t, err)
 			if sum, n, _ := b.total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
 				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)

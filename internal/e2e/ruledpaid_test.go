@@ -33,16 +33,16 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	who := acme(t, a)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = a.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := a.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := a.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
-	_, _, ruled := a.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, ruled := a.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
 	close(answers)
 	all.Wait()
 	got, err := a.Cascade.Payment(ctx, scope, id)

@@ -48,7 +48,7 @@ func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, 
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
 	fund(t, database, a.Vault, scope, clock.now())
-	wallet, err := a.Wallets.AddWallet(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
+	wallet, err := a.Wallets.Add(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
 	}})
 	must(t, err)

@@ -36,7 +36,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 		_, err := a.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, readErr := a.Claims.Claim(ctx, scope, r.ID)
+	got, readErr := a.Claims.Get(ctx, scope, r.ID)
 	must(t, readErr)
 	told, readErr := a.Notices.Notifications(ctx, payment, 10)
 	must(t, readErr)
@@ -84,7 +84,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 			_, err := a.Claims.SweepClaims(ctx)
 			must(t, err)
 		}
-		got, err := a.Claims.Claim(ctx, scope, r.ID)
+		got, err := a.Claims.Get(ctx, scope, r.ID)
 		must(t, err)
 		told, err := a.Notices.Notifications(ctx, payment, 10)
 		must(t, err)
@@ -125,7 +125,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	must(t, err)
 	close(goOn)
 	all.Wait()
-	list, _, err := second.Claims.Claims(ctx, scope, claimsOf(payment))
+	list, _, err := second.Claims.List(ctx, scope, claimsOf(payment))
 	must(t, err)
 	told, err := second.Notices.Notifications(ctx, payment, 10)
 	must(t, err)

@@ -22,7 +22,7 @@ func strange(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 // rule is the operator's word on a payment.
 func (d *drill) rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
-	return d.App.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+	return d.App.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
 }
 
 func (d *drill) refusedAs(t *testing.T, err error, reason string) {

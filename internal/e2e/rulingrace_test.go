@@ -53,7 +53,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 		_, err := second.Claims.SweepClaims(ctx)
 		must(t, err)
 	}
-	got, err := second.Claims.Claim(ctx, scope, r.ID)
+	got, err := second.Claims.Get(ctx, scope, r.ID)
 	must(t, err)
 	list, err := second.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
@@ -123,7 +123,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(34 * time.Second)
@@ -137,10 +137,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	clock.advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
-	_, _, err = second.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -189,7 +189,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	}
 	open := 0
 	for _, id := range ids {
-		c, err := a.Claims.Claim(ctx, scope, id)
+		c, err := a.Claims.Get(ctx, scope, id)
 		must(t, err)
 		if !c.Status.Terminal() {
 			open++
@@ -238,7 +238,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -247,10 +247,10 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	clock.advance(time.Second)
-	_, _, err = second.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -285,13 +285,13 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	soon(t, "the call that the test holds to begin", called)
-	list, _, err := a.Claims.Claims(ctx, scope, claimsOf(payment))
+	list, _, err := a.Claims.List(ctx, scope, claimsOf(payment))
 	must(t, err)
 	_, err = a.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
 	must(t, err)
 	close(goOn)
 	all.Wait()
-	got, err := a.Claims.Claim(ctx, scope, list[0].ID)
+	got, err := a.Claims.Get(ctx, scope, list[0].ID)
 	must(t, err)
 	told, err := a.Notices.Notifications(ctx, payment, 10)
 	must(t, err)
@@ -368,10 +368,10 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 		}
 	})
 	who := acme(t, other)
-	p, _, err := other.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
+	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	must(t, err)
 	clock.advance(2 * time.Minute)
-	_, _, err = operator.Payments.RulePayment(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = operator.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word of the first attempt ended the second one")
 	}

@@ -56,7 +56,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -65,7 +65,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
@@ -93,7 +93,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	told, err := second.Notices.Notifications(ctx, id, 10)
 	must(t, err)
-	claims, _, err := second.Claims.Claims(ctx, scope, claimsOf(id))
+	claims, _, err := second.Claims.List(ctx, scope, claimsOf(id))
 	must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper has paid, and 50 days later the payment is %s with %+v: %d questions since, %d notifications, %d claims",
@@ -143,7 +143,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var one, two sync.WaitGroup
 	one.Go(func() {
-		_, _, _ = first.Payments.CreatePayment(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -154,7 +154,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.Payments(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
 	must(t, err)
 	before := list[0].Status
 	close(firstDone)

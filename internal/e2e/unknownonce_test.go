@@ -64,7 +64,7 @@ func newBlind(t *testing.T, database string) *blind {
 	must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)
-	p, _, err := b.Payments.CreatePayment(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
 	must(t, err)
 	b.payment = p.ID
 	return b
@@ -74,7 +74,7 @@ func newBlind(t *testing.T, database string) *blind {
 func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal {
 	t.Helper()
 	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
-	w, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, n)
+	w, err := b.Wallets.Add(ctx, b.who, b.who.Scope, n)
 	must(t, err)
 	return payouts.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
 }
@@ -110,7 +110,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"evidence": func(t *testing.T, b *blind) func() error {
 			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
 			must(t, err)
-			list, _, err := b.Claims.Claims(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
+			list, _, err := b.Claims.List(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
 			must(t, err)
 			return func() error {
 				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
@@ -118,12 +118,12 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"a wallet": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, wallet); return err }
+			return func() error { _, err := b.Wallets.Add(ctx, b.who, b.who.Scope, wallet); return err }
 		},
 		"the end of a wallet": func(t *testing.T, b *blind) func() error {
-			w, err := b.Wallets.AddWallet(ctx, b.who, b.who.Scope, wallet)
+			w, err := b.Wallets.Add(ctx, b.who, b.who.Scope, wallet)
 			must(t, err)
-			return func() error { return b.Wallets.DeleteWallet(ctx, b.who, b.who.Scope, w.ID) }
+			return func() error { return b.Wallets.Delete(ctx, b.who, b.who.Scope, w.ID) }
 		},
 		"a withdrawal": func(t *testing.T, b *blind) func() error {
 			w := b.funded(t, wallet)
@@ -223,14 +223,14 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a checkout": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, _, err := b.Sessions.CreateSession(ctx, b.who, payments.NewSession{Amount: money.New(25_50, money.USD),
+				_, _, _, err := b.Sessions.Create(ctx, b.who, payments.NewSession{Amount: money.New(25_50, money.USD),
 					Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+5511999990000"}})
 				return err
 			}
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Verifications.StartVerification(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				_, _, err := b.Verifications.Start(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 				return err
 			}
 		},

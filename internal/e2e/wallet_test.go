@@ -85,7 +85,7 @@ func TestNewWalletCoolsDown(t *testing.T) {
 		const body = `{"type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
 		activate := func(o shop, id string) {
 			eventually(t, id+" is active", func() bool {
-				_, err := s.App.Wallets.ActivateWallets(ctx)
+				_, err := s.App.Wallets.Activate(ctx)
 				must(t, err)
 				return o.get(t, "/wallets/"+id).text(t, "status") == "active"
 			})
@@ -106,7 +106,7 @@ func TestNewWalletCoolsDown(t *testing.T) {
 		live := o.live()
 		id := live.post(t, "/wallets", body).want(t, http.StatusCreated).text(t, "id")
 		s.clock.advance(24*time.Hour - time.Minute)
-		_, err := s.App.Wallets.ActivateWallets(ctx)
+		_, err := s.App.Wallets.Activate(ctx)
 		must(t, err)
 		if got := live.get(t, "/wallets/"+id).text(t, "status"); got != "pending_verification" {
 			t.Errorf("in production the wallet is %s before a day has passed", got)

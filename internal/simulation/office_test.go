@@ -185,7 +185,7 @@ func (w *world) rulePayment(id string) {
 	case made.status == "paid":
 		word = pay.WordPaid
 	}
-	_, _, err = w.office.app.Payments.RulePayment(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
+	_, _, err = w.office.app.Payments.Rule(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
 	w.said("payment", id, err)
 }
 

@@ -136,7 +136,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	}
 	for k, m := range p.shops {
 		for i := range 8 {
-			made, _, err := a.Payments.CreatePayment(ctx, m.by, payments.NewPayment{
+			made, _, err := a.Payments.Create(ctx, m.by, payments.NewPayment{
 				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			})
@@ -161,14 +161,14 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	if m.by, err = a.Access.Authenticate(ctx, o.Live.Secret); err != nil {
 		return m, err
 	}
-	v, _, err := a.Verifications.StartVerification(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
 	if err == nil {
-		err = a.Verifications.DecideVerification(ctx, v.ID, pay.KYCVerified, "", "")
+		err = a.Verifications.Decide(ctx, v.ID, pay.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err
 	}
-	wallet, err := a.Wallets.AddWallet(ctx, m.by, m.by.Scope, payouts.NewWallet{
+	wallet, err := a.Wallets.Add(ctx, m.by, m.by.Scope, payouts.NewWallet{
 		Destination: destination.Destination{Type: "bank_account", Network: "pix", Currency: "BRL", Account: "a@" + name + ".example", Masked: "a…"},
 		Label:       "main", Default: true,
 	})

@@ -209,7 +209,7 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	amount := strconv.Itoa(10 + chance.IntN(200))
 	rail := w.rails[chance.IntN(len(w.rails))]
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
-		p, _, err := n.app.Payments.CreatePayment(ctx, r.shop.by, payments.NewPayment{
+		p, _, err := n.app.Payments.Create(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
 		})
@@ -237,7 +237,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 			for try := range 12 {
 				var p pay.Payment
 				err, heard := w.ask(fmt.Sprint("cancel ", order.tag, " ", program, " ", try), patience, func(ctx context.Context, n *node) (err error) {
-					p, err = n.app.Payments.CancelPayment(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
+					p, err = n.app.Payments.Cancel(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
 					return err
 				})
 				if heard && err == nil && !p.Canceled() {

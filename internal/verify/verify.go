@@ -51,7 +51,7 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 		p.show(w, http.StatusOK, content{Title: "Verification"})
 	})
 	mux.HandleFunc("GET /kyc/{id}", func(w http.ResponseWriter, r *http.Request) {
-		v, err := a.Verifications.PageVerification(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
+		v, err := a.Verifications.Page(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
 		p.verification(w, r, v, err)
 	})
 	mux.HandleFunc("POST /kyc/{id}", p.handIn)

@@ -14,10 +14,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Claim reads one claim of the shop.
+// Get reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's.
-func (rf *Refunds) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (rf *Refunds) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
@@ -30,11 +30,11 @@ func (rf *Refunds) Claim(ctx context.Context, scope pay.Scope, id string) (pay.C
 
 func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no such claim") }
 
-// Claims lists a shop's claims, newest first, and counts what the filter
+// List lists a shop's claims, newest first, and counts what the filter
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (rf *Refunds) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Refunds) List(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claim(ctx, scope, f.After)
 		return err
@@ -48,7 +48,7 @@ func (rf *Refunds) Claims(ctx context.Context, scope pay.Scope, f store.ClaimFil
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
 func (rf *Refunds) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
-	c, err := rf.Claim(ctx, scope, id)
+	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
@@ -71,7 +71,7 @@ type NewEvidence struct {
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
 func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
-	c, err := rf.Claim(ctx, scope, id)
+	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
@@ -88,7 +88,7 @@ func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id strin
 //
 // Errors: claim_not_found, not_found where the claim has no such file.
 func (rf *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
-	if _, err := rf.Claim(ctx, scope, claim); err != nil {
+	if _, err := rf.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
 	if base.Storable(evidence) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// CancelPayment cancels a pending payment of the shop (CANCEL-1). Its provider is told
+// Cancel cancels a pending payment of the shop (CANCEL-1). Its provider is told
 // to end the charge first, where it can. That it is to be canceled is written before: should
 // this node die, or the provider not answer, the sweep goes on with it. Canceling what is
 // canceled changes nothing.
@@ -19,7 +19,7 @@ import (
 // Errors: transaction_not_found, conflict_state where it is not pending, also because the
 // shopper was faster; service_unavailable with the reason outcome_unknown where the provider
 // does not say in time whether the charge has ended.
-func (in *Intake) CancelPayment(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
+func (in *Intake) Cancel(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Canceled() {
 		return before, err

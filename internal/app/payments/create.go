@@ -59,12 +59,12 @@ type NewPayment struct {
 	RequestID       string
 }
 
-// CreatePayment takes a payment through the cascade. replayed says that an
+// Create takes a payment through the cascade. replayed says that an
 // earlier request with the same key had made it.
 //
 // The error tells why the shopper cannot go on; the payment may exist all the
 // same (details.transactionId).
-func (in *Intake) CreatePayment(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err

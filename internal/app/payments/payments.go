@@ -8,11 +8,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Payments lists a shop's payments, newest first, and counts what the filter
+// List lists a shop's payments, newest first, and counts what the filter
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (in *Intake) Payments(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+func (in *Intake) List(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payment(ctx, scope, f.After)
 		return err
@@ -33,11 +33,11 @@ func (in *Intake) Payments(ctx context.Context, scope pay.Scope, f store.Filter)
 // ExportPage is how many payments PaymentsFrom returns at most.
 const ExportPage = 500
 
-// PaymentsFrom lists a shop's payments, newest first, from f.After on: ExportPage of them, and fewer
+// ListFrom lists a shop's payments, newest first, from f.After on: ExportPage of them, and fewer
 // where there are no more.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (in *Intake) PaymentsFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
+func (in *Intake) ListFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payment(ctx, scope, f.After)
 		return err

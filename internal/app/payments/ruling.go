@@ -9,13 +9,13 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RulePayment ends a payment by the operator's word, and returns it with what the
+// Rule ends a payment by the operator's word, and returns it with what the
 // provider says of it. The provider is asked first, where it can be: what it knows
 // counts more.
 //
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
-func (in *Intake) RulePayment(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err

@@ -46,13 +46,13 @@ type NewSession struct {
 	Idempotency base.Idempotency
 }
 
-// CreateSession opens a checkout session and returns its token. replayed says
+// Create opens a checkout session and returns its token. replayed says
 // that an earlier request with the same key had made it.
 //
 // Errors: unsupported_currency where no rate is known, service_unavailable
 // where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
 // and amount_out_of_limits where no shopper could pay it.
-func (ss *Sessions) CreateSession(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
+func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := ss.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return s, "", false, err

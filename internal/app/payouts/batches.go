@@ -42,11 +42,11 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 	return to, d.Account.Live, nil
 }
 
-// MakeBatches gathers what waits at an account into batches, one for each network and currency, and
+// Make gathers what waits at an account into batches, one for each network and currency, and
 // writes their files. Nobody has them yet.
 //
 // Errors: invalid_request for an account whose payouts leave in no files.
-func (bf *BankFiles) MakeBatches(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
+func (bf *BankFiles) Make(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := bf.filer(account)
 	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
 		return nil, err
@@ -153,15 +153,15 @@ func checksum(file []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Batches lists batches of payouts without their files, of one account or of all, the newest first.
-func (bf *BankFiles) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+// List lists batches of payouts without their files, of one account or of all, the newest first.
+func (bf *BankFiles) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return bf.Store.Batches(ctx, account, limit)
 }
 
-// Batch reads a batch of payouts, and its withdrawals in the order of its lines.
+// Get reads a batch of payouts, and its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
-func (bf *BankFiles) Batch(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
 	b, err := bf.Store.Batch(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
@@ -170,20 +170,20 @@ func (bf *BankFiles) Batch(ctx context.Context, id string) (pay.Batch, []pay.Wit
 	return b, of, err
 }
 
-// ApproveBatch lets a batch's file leave, by another operator than the one who made it.
+// Approve lets a batch's file leave, by another operator than the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) ApproveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+func (bf *BankFiles) Approve(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Approve(by.ID, bf.Now())
 	})
 }
 
-// DissolveBatch takes a batch's payouts out of it, as long as its file never left: they wait for
+// Dissolve takes a batch's payouts out of it, as long as its file never left: they wait for
 // another one.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) DissolveBatch(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
+func (bf *BankFiles) Dissolve(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Dissolve(of, bf.Now())
 	})
@@ -225,12 +225,12 @@ func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdra
 	return nil
 }
 
-// ExportBatch hands out a batch's file, the same bytes each time. From the first time on the bank
+// Export hands out a batch's file, the same bytes each time. From the first time on the bank
 // may have it. The audit log has every time.
 //
 // Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
 // was approved.
-func (bf *BankFiles) ExportBatch(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
+func (bf *BankFiles) Export(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
 	b, err = bf.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
 			if err := bf.mayLeave(ctx, b, of); err != nil {
@@ -254,7 +254,7 @@ func (bf *BankFiles) ExportBatch(ctx context.Context, by pay.Actor, id string) (
 
 func (bf *BankFiles) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
-		b, of, err := bf.Batch(ctx, id)
+		b, of, err := bf.Get(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -39,10 +39,10 @@ type NewWallet struct {
 	pay.Beneficiary
 }
 
-// AddWallet adds a wallet to a shop. Its merchant is told of one in production by e-mail.
+// Add adds a wallet to a shop. Its merchant is told of one in production by e-mail.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
-func (d *Destinations) AddWallet(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := d.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := d.coolDown
 	if !scope.Live && !n.CoolDown {
@@ -110,10 +110,10 @@ func (d *Destinations) defaultWallet(ctx context.Context, scope pay.Scope) (*pay
 	return &w, err
 }
 
-// Wallet reads one wallet of the shop, a disabled one too.
+// Get reads one wallet of the shop, a disabled one too.
 //
 // Errors: wallet_not_found, also for another shop's.
-func (d *Destinations) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (d *Destinations) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
 	missing := base.Missing(pay.CodeWalletNotFound, "wallet", scope, id)
 	if !base.Storable(id) {
 		return pay.Wallet{}, missing
@@ -125,10 +125,10 @@ func (d *Destinations) Wallet(ctx context.Context, scope pay.Scope, id string) (
 	return w, err
 }
 
-// Wallets lists a shop's wallets, newest first, and counts them.
+// List lists a shop's wallets, newest first, and counts them.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (d *Destinations) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
+func (d *Destinations) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallet(ctx, scope, page.After)
 		return err
@@ -138,13 +138,13 @@ func (d *Destinations) Wallets(ctx context.Context, scope pay.Scope, status pay.
 	return d.Store.Wallets(ctx, scope, status, page)
 }
 
-// DeleteWallet disables a wallet. Withdrawals that were not sent yet fail when
+// Delete disables a wallet. Withdrawals that were not sent yet fail when
 // they come due; its history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Destinations) DeleteWallet(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
+func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
 	return base.Again(func() error {
-		w, err := d.Wallet(ctx, scope, id)
+		w, err := d.Get(ctx, scope, id)
 		if err != nil {
 			return err
 		}
@@ -157,9 +157,9 @@ func (d *Destinations) DeleteWallet(ctx context.Context, by base.Principal, scop
 	})
 }
 
-// ActivateWallets ends cool-downs that are over. It returns how many it took;
+// Activate ends cool-downs that are over. It returns how many it took;
 // doing one twice is harmless.
-func (d *Destinations) ActivateWallets(ctx context.Context) (int, error) {
+func (d *Destinations) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
 	due, err := d.Store.LeaseWallets(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {

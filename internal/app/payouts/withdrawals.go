@@ -165,7 +165,7 @@ func (po *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.W
 		wallet = *usual
 	} else {
 		var err error
-		if wallet, err = po.to.Wallet(ctx, scope, id); err != nil {
+		if wallet, err = po.to.Get(ctx, scope, id); err != nil {
 			return wallet, err
 		}
 	}

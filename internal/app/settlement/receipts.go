@@ -71,12 +71,12 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 	return statement.PDF(statement.Statement{Settlement: s, Merchant: merchant, Lines: lines})
 }
 
-// Settlements lists a merchant's settlements, newest first, and counts what
+// List lists a merchant's settlements, newest first, and counts what
 // the filter selects. Like the balance they are the merchant's, whichever of
 // its shops asks. The page stands behind the settlement of the id after, where it is not empty.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (e *Earnings) Settlements(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
+func (e *Earnings) List(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
 	if err := base.Behind(after, func() error {
 		s, err := e.Store.Settlement(ctx, scope, after)
 		f.Below = s.Number
@@ -87,10 +87,10 @@ func (e *Earnings) Settlements(ctx context.Context, scope pay.Scope, f store.Set
 	return e.Store.Settlements(ctx, scope, f)
 }
 
-// Settlement reads one settlement of the merchant.
+// Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's.
-func (e *Earnings) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (e *Earnings) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
@@ -219,7 +219,7 @@ func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id str
 	if by.Live {
 		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	s, err := e.Settlement(ctx, by.Scope, id)
+	s, err := e.Get(ctx, by.Scope, id)
 	if err != nil {
 		return s, err
 	}

@@ -25,9 +25,9 @@ type NewVerification struct {
 	ReturnURL string
 }
 
-// StartVerification begins to verify a merchant in an environment, or returns
+// Start begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (po *Identity) StartVerification(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
+func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
 	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
 		open, err := po.Store.OpenVerification(ctx, scope)
@@ -61,10 +61,10 @@ func (po *Identity) StartVerification(ctx context.Context, by base.Principal, n 
 	return v, made, err
 }
 
-// Verification reads a verification of the merchant.
+// Get reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's.
-func (po *Identity) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (po *Identity) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	missing := base.Missing(pay.CodeNotFound, "verification", scope, id)
 	if !base.Storable(id) {
 		return pay.Verification{}, missing
@@ -76,33 +76,33 @@ func (po *Identity) Verification(ctx context.Context, scope pay.Scope, id string
 	return v, err
 }
 
-// SimulateVerification moves a sandbox verification on the merchant's demand.
+// Simulate moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (po *Identity) SimulateVerification(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
 	if by.Live {
 		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	var v pay.Verification
 	err := base.Again(func() error {
-		read, err := po.Verification(ctx, by.Scope, id)
+		read, err := po.Get(ctx, by.Scope, id)
 		if err != nil {
 			return err
 		}
 		if err := po.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
 			return err
 		}
-		v, err = po.Verification(ctx, by.Scope, id)
+		v, err = po.Get(ctx, by.Scope, id)
 		return err
 	})
 	return v, err
 }
 
-// PageVerification reads the verification of a page: who has its address may
+// Page reads the verification of a page: who has its address may
 // see it and hand it in.
 //
 // Errors: not_found, also for a wrong token.
-func (po *Identity) PageVerification(ctx context.Context, id, token string) (pay.Verification, error) {
+func (po *Identity) Page(ctx context.Context, id, token string) (pay.Verification, error) {
 	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return pay.Verification{}, missing
@@ -121,7 +121,7 @@ func (po *Identity) HandIn(ctx context.Context, id, token string) (pay.Verificat
 	var v pay.Verification
 	err := base.Again(func() error {
 		var err error
-		if v, err = po.PageVerification(ctx, id, token); err != nil {
+		if v, err = po.Page(ctx, id, token); err != nil {
 			return err
 		}
 		return po.move(ctx, po.Self(), v, pay.KYCProcessing, "", "")
@@ -129,9 +129,9 @@ func (po *Identity) HandIn(ctx context.Context, id, token string) (pay.Verificat
 	return v, err
 }
 
-// DecideVerification is the operator's word: verified or rejected, with the
+// Decide is the operator's word: verified or rejected, with the
 // reason that the merchant sees.
-func (po *Identity) DecideVerification(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
+func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.AnyVerification(ctx, id)
 		if err != nil {
@@ -141,8 +141,8 @@ func (po *Identity) DecideVerification(ctx context.Context, id string, to pay.Ve
 	})
 }
 
-// Verifications lists the newest of all merchants for the operator.
-func (po *Identity) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+// List lists the newest of all merchants for the operator.
+func (po *Identity) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
 	return po.Store.Verifications(ctx, status, merchant, limit)
 }
 
