@@ -293,7 +293,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	}
 	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, tracer: c.tracer, drainDelay: c.DrainDelay, pulse: work.NewPulse()}
 	s.front.starting = starting(c.Log)
-	bounded := web.Bound(l.api, c.connections(), c.Proxies)
+	bounded := web.Bound(l.api.(*net.TCPListener), c.connections(), c.Proxies)
 	metrics.connected(bounded)
 	s.serve(bounded, &s.front) // it says that it starts
 	if l.metrics != nil {

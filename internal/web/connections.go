@@ -18,7 +18,7 @@ import (
 // The server gets a connection when its first byte comes. One that says nothing costs a small
 // stack until then, and no buffers: thousands of them leave the collector of garbage at rest.
 type Connections struct {
-	net.Listener
+	*net.TCPListener
 	places  *limit.Places
 	trusted []netip.Prefix
 	open    atomic.Int64
@@ -41,10 +41,10 @@ type accepted struct {
 // silence is how long a connection may say nothing before it is closed.
 const silence = headersWithin
 
-// Bound bounds a listener of TCP connections.
-func Bound(l net.Listener, all int, trusted []netip.Prefix) *Connections {
+// Bound bounds a listener.
+func Bound(l *net.TCPListener, all int, trusted []netip.Prefix) *Connections {
 	c := &Connections{
-		Listener: l, places: limit.NewPlaces(all), trusted: trusted,
+		TCPListener: l, places: limit.NewPlaces(all), trusted: trusted,
 		accepted: make(chan accepted), closed: make(chan struct{}), silent: map[*connection]bool{},
 	}
 	c.close = sync.OnceValue(c.end)
@@ -75,7 +75,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 func (c *Connections) Close() error { return c.close() }
 
 func (c *Connections) end() error {
-	err := c.Listener.Close()
+	err := c.TCPListener.Close()
 	close(c.closed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *Connections) end() error {
 // it, so that the server's pause between errors holds here too.
 func (c *Connections) acceptAll() {
 	for {
-		one, err := c.Listener.Accept()
+		one, err := c.AcceptTCP()
 		if err != nil {
 			select {
 			case c.accepted <- accepted{err: err}:
@@ -106,22 +106,20 @@ func (c *Connections) acceptAll() {
 }
 
 // place gives a connection its place, or closes it and returns nil.
-func (c *Connections) place(one net.Conn) *connection {
+func (c *Connections) place(one *net.TCPConn) *connection {
 	leave := func() {}
 	if peer, _ := parseHop(one.RemoteAddr().String()); !inside(peer, c.trusted) {
 		owner := Subscriber(peer)
 		if !c.places.Take(owner, 1) {
 			c.refused.Add(1)
-			if tcp, is := one.(*net.TCPConn); is {
-				_ = tcp.SetLinger(0) // or the kernel keeps it for a while
-			}
+			_ = one.SetLinger(0) // or the kernel keeps it for a while
 			_ = one.Close()
 			return nil
 		}
 		leave = func() { c.places.Leave(owner, 1) }
 	}
 	c.open.Add(1)
-	kept := &connection{Conn: one, leave: sync.OnceFunc(func() { leave(); c.open.Add(-1) })}
+	kept := &connection{TCPConn: one, leave: sync.OnceFunc(func() { leave(); c.open.Add(-1) })}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.silent == nil {
@@ -149,9 +147,13 @@ func (c *Connections) listen(one *connection) {
 	}
 }
 
+// The HTTP server ends its half of a connection before it closes both, so that a reply to a body that it did
+// not read comes whole.
+var _ interface{ CloseWrite() error } = (*connection)(nil)
+
 // connection gives its place back when it is closed.
 type connection struct {
-	net.Conn
+	*net.TCPConn
 	leave func()
 	first [1]byte // what it said first
 	ahead bool    // the first byte is not read yet
@@ -162,7 +164,7 @@ func (c *connection) wait(most time.Duration) bool {
 	if c.SetReadDeadline(time.Now().Add(most)) != nil {
 		return false
 	}
-	n, _ := c.Conn.Read(c.first[:]) // an end, an error and silence are all the same here
+	n, _ := c.TCPConn.Read(c.first[:]) // an end, an error and silence are all the same here
 	c.ahead = n == 1
 	return c.ahead && c.SetReadDeadline(time.Time{}) == nil
 }
@@ -174,16 +176,18 @@ func (c *connection) Read(p []byte) (int, error) {
 		p[0] = c.first[0]
 		return 1, nil
 	}
-	return c.Conn.Read(p)
+	return c.TCPConn.Read(p)
 }
 
-// ReadFrom is for io.ReaderFrom: the kernel copies a file to the client.
-func (c *connection) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+// WriteTo is for io.WriterTo: that of TCPConn knows nothing of the first byte.
+func (c *connection) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{c})
+}
 
 // Close is for net.Conn.
 func (c *connection) Close() error {
 	defer c.leave()
-	return c.Conn.Close()
+	return c.TCPConn.Close()
 }
 
 // Subscriber is whom an address is counted as: of version 6 a subscriber has a whole /64.

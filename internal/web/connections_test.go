@@ -23,7 +23,7 @@ func bounded(t *testing.T, most int, h http.Handler) (*web.Connections, *http.Se
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := web.Bound(inner, most, nil)
+	l := web.Bound(inner.(*net.TCPListener), most, nil)
 	server := web.Server(h, slog.New(slog.DiscardHandler))
 	got := new(atomic.Int64)
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
