@@ -52,7 +52,7 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, uses, err := a.Access.Keys(ctx, c.Merchant)
+	list, uses, err := a.Keys.List(ctx, c.Merchant)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.Access.CreateKey(ctx, auth.NewKey{
+	raw, err := a.Keys.Create(ctx, auth.NewKey{
 		Scope: pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
 	})
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	raw, _, err := a.Access.RotateKey(ctx, c.Key, c.Grace)
+	raw, _, err := a.Keys.Rotate(ctx, c.Key, c.Grace)
 	if err != nil {
 		return err
 	}
@@ -196,14 +196,14 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	defer a.Close()
 	var key pay.Key
 	if c.Key != "-" {
-		key, err = a.Access.RevokeKey(ctx, c.Key)
+		key, err = a.Keys.Revoke(ctx, c.Key)
 	} else {
 		line, missing := bufio.NewReader(os.Stdin).ReadString('\n')
 		raw := strings.TrimSpace(line)
 		if raw == "" {
 			return fmt.Errorf("no key came on standard input: %w", missing)
 		}
-		key, err = a.Access.RevokeRawKey(ctx, raw)
+		key, err = a.Keys.RevokeRaw(ctx, raw)
 	}
 	if err != nil {
 		return err

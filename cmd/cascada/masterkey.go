@@ -25,7 +25,7 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	keys, current, sealed, err := a.Access.MasterKeys(ctx)
+	keys, current, sealed, err := a.Secrets.MasterKeys(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,17 +84,17 @@ func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	keys, current, _, err := a.Access.MasterKeys(ctx)
+	keys, current, _, err := a.Secrets.MasterKeys(ctx)
 	if err != nil {
 		return err
 	}
 	if newest := keys[len(keys)-1]; newest != current || len(keys) == 1 {
-		if err := a.Access.RotateMasterKey(ctx, a.Self()); err != nil {
+		if err := a.Secrets.RotateMasterKey(ctx, a.Self()); err != nil {
 			return err
 		}
 		fmt.Fprintf(stdout, "%s encrypts from now on\n", newest)
 	}
-	n, err := a.Access.Reseal(ctx) // where it was ended, or servers did some of it, it goes on
+	n, err := a.Secrets.Reseal(ctx) // where it was ended, or servers did some of it, it goes on
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	keys, current, _, err := a.Access.MasterKeys(ctx)
+	keys, current, _, err := a.Secrets.MasterKeys(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -127,10 +127,10 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("there is no key %s beside another one", c.Key)
 	}
 	fmt.Fprintln(stdout, "waiting until every server knows which key encrypts: up to ten seconds")
-	if err := a.Access.Resealed(ctx); err != nil {
+	if err := a.Secrets.Resealed(ctx); err != nil {
 		return err
 	}
-	_, _, sealed, err := a.Access.MasterKeys(ctx)
+	_, _, sealed, err := a.Secrets.MasterKeys(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	token, o, err := a.Access.AddOperator(ctx, a.Self(), c.Name, ends)
+	token, o, err := a.Operators.Add(ctx, a.Self(), c.Name, ends)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Access.Operators(ctx, c.All)
+	list, err := a.Operators.List(ctx, c.All)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	if err := a.Access.RemoveOperator(ctx, a.Self(), c.Name); err != nil {
+	if err := a.Operators.Remove(ctx, a.Self(), c.Name); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s was removed; the token does not work any more\n", c.Name)

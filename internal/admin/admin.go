@@ -145,7 +145,7 @@ func (a *API) identify(r *http.Request) (pay.Actor, error) {
 	if !strings.EqualFold(kind, "Bearer") || token == "" {
 		return by, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
-	o, err := a.App.Access.AuthenticateOperator(r.Context(), token)
+	o, err := a.App.Operators.Authenticate(r.Context(), token)
 	if shown, ok := errors.AsType[*pay.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
 		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
 	}

@@ -101,6 +101,9 @@ type App struct {
 	*base.Base
 	// The rooms, each with what is done there.
 	Access         *auth.Access
+	Keys           *auth.Keys
+	Operators      *auth.Operators
+	Secrets        *auth.Secrets
 	Onboarding     *onboarding.Onboarding
 	Rates          *acquiring.Rates
 	Providers      *acquiring.Providers
@@ -174,8 +177,9 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		Base: base.New(c.Config), Config: c,
 		counts: newCounts(),
 	}
-	a.Access = auth.NewAccess(a.Base, c.AccessTTL)
-	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Access)
+	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base), auth.NewOperators(a.Base)
+	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
+	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
@@ -205,7 +209,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 // load reads what the service needs before its first request.
 func (a *App) load(ctx context.Context) error {
 	var err error
-	if err = a.Access.Unlock(ctx); err != nil {
+	if err = a.Secrets.Unlock(ctx); err != nil {
 		return err
 	}
 	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store); err != nil {
@@ -220,7 +224,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Payments = payments.NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
-	a.Privacy = privacy.NewPrivacy(a.Base, a.Access, a.Config.Retention)
+	a.Privacy = privacy.NewPrivacy(a.Base, a.Secrets, a.Config.Retention)
 	a.Verifications = verification.NewIdentity(a.Base)
 	a.Wallets = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
@@ -268,7 +272,7 @@ func (a *App) Close() {
 //
 // Errors: ErrForeignKey; others where nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
-	if a.Access.ForeignKey() {
+	if a.Secrets.ForeignKey() {
 		return auth.ErrForeignKey
 	}
 	if err := a.Store.Ping(ctx); err != nil {
@@ -328,10 +332,10 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("clocks", 0, a.ReadClocks),
 		a.Polled("revocations", 0, a.Access.ReadRevoked),
 		a.Polled("recovery", recovery.RecoveryEvery, a.ReadRecovery),
-		a.Polled("secrets", auth.SecretsEvery, a.Access.ReadSecrets),
+		a.Polled("secrets", auth.SecretsEvery, a.Secrets.ReadSecrets),
 		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),
-		a.Polled("signing keys", time.Hour, a.Access.RotateSigningKey),
-		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.Access.ResealTexts)),
+		a.Polled("signing keys", time.Hour, a.Secrets.RotateSigningKey),
+		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.Secrets.ResealTexts)),
 		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.Privacy.SealPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
 		a.Polled("routing rules", acquiring.AccountsEvery, a.Providers.ReadRules),

@@ -75,7 +75,7 @@ func operated(t *testing.T, test func(t *testing.T, op operator)) {
 // operator adds one.
 func (s *service) operator(t *testing.T, name string, log *diary) operator {
 	t.Helper()
-	token, _, err := s.App.Access.AddOperator(ctx, s.App.Self(), name, time.Time{})
+	token, _, err := s.App.Operators.Add(ctx, s.App.Self(), name, time.Time{})
 	must(t, err)
 	return operator{s, name, token, log}
 }

@@ -38,7 +38,7 @@ func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
 				t.Errorf("the public listener has %s", r)
 			}
 		}
-		must(t, op.App.Access.RemoveOperator(ctx, op.App.Self(), "ana"))
+		must(t, op.App.Operators.Remove(ctx, op.App.Self(), "ana"))
 		op.get(t, "/accounts").refused(t, wrong) // at once
 		if text := op.log.String(); !strings.Contains(text, "the admin API refused a token") || strings.Contains(text, op.token) || strings.Contains(text, o.Live.Secret) {
 			t.Errorf("the log should tell of refused tokens without them:\n%s", text)

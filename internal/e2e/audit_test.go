@@ -102,7 +102,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("a shop was given a colour: %+v", e)
 		}
 
-		raw, err := s.App.Access.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
+		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
 		must(t, err)
 		revoke(t, s.App, raw)
 		var told []pay.Act
@@ -139,7 +139,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.delete(t, "/webhooks/"+hook).want(t, http.StatusNotFound)
 		o.post(t, "/webhooks", `{"events":["nonsense"]}`).want(t, http.StatusBadRequest)
 		o.as(o.Sandbox.Publishable).post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusForbidden)
-		if _, err := s.App.Access.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: pay.Secret}); err == nil {
+		if _, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: pay.Secret}); err == nil {
 			t.Error("a key of another's shop was made")
 		}
 		if after := len(o.acts(t)) + len(other.acts(t)); after != before {

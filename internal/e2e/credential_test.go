@@ -99,7 +99,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
 
 		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.Access.CreateKey(ctx, auth.NewKey{Scope: scope, Kind: pay.Secret})
+		revoked, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: scope, Kind: pay.Secret})
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
@@ -242,7 +242,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 func TestUnstorableShopIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		raw, err := s.App.Access.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
+		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
 		must(t, err)
 		whole := shop{service: s, credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
@@ -259,19 +259,19 @@ func TestUnstorableShopIsRefused(t *testing.T) {
 func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		keys, _, err := s.App.Access.Keys(ctx, o.Merchant.ID)
+		keys, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k pay.Key) bool { return k.Kind == pay.Secret && !k.Live })]
 		s.clock.advance(10 * day)
-		if _, _, err := s.App.Access.RotateKey(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
+		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
 			t.Errorf("a grace of nearly nothing: %v", err)
 		}
-		_, first, err := s.App.Access.RotateKey(ctx, old.ID, day)
+		_, first, err := s.App.Keys.Rotate(ctx, old.ID, day)
 		must(t, err)
-		if _, _, err = s.App.Access.RotateKey(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
+		if _, _, err = s.App.Keys.Rotate(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
 			t.Errorf("a key that was rotated: %v", err)
 		}
-		_, second, err := s.App.Access.RotateKey(ctx, first.ID, 0)
+		_, second, err := s.App.Keys.Rotate(ctx, first.ID, 0)
 		must(t, err)
 		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
 			t.Errorf("the old key had no end, the new ones end %v and %v", first.EndsAt, second.EndsAt)

@@ -310,7 +310,7 @@ func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 		if got := r.text(t, "data.0.kind") + r.text(t, "data.1.kind"); got != "publishablesecret" && got != "secretpublishable" {
 			t.Errorf("the kinds are %s", got)
 		}
-		_, err = s.App.Access.RevokeRawKey(ctx, whole.credential)
+		_, err = s.App.Keys.RevokeRaw(ctx, whole.credential)
 		must(t, err)
 		want(o.get(t, "/keys?status=ended"), "none of the shop's has ended", 0)
 		again := o.whole(t, false)

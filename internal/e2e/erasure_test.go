@@ -450,11 +450,11 @@ func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
-		_, err := s.App.Access.RevokeKey(ctx, preview)
+		_, err := s.App.Keys.Revoke(ctx, preview)
 		must(t, err)
 		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // chance: 1 in 16 million a pair
 		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
-		_, err = s.App.Access.RevokeKey(ctx, preview) // typed again
+		_, err = s.App.Keys.Revoke(ctx, preview) // typed again
 		if err == nil {
 			t.Error("typed twice, the second one revoked another merchant's key")
 		}

@@ -68,7 +68,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 
 		s = startWith(t, database, c, masterKeys(1, 2))
 		works("with a key that was added")
-		keys, current, _, err := s.App.Access.MasterKeys(ctx)
+		keys, current, _, err := s.App.Secrets.MasterKeys(ctx)
 		must(t, err)
 		if len(keys) != 2 || current != keys[0] {
 			t.Fatalf("%s seals of %v, want the first one still", current, keys)
@@ -78,24 +78,24 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		masterKeys(1, 2)(&config)
 		command, err := daemon.Open(ctx, config)
 		must(t, err)
-		must(t, command.Access.RotateMasterKey(ctx, command.Self()))
-		if err := command.Access.RotateMasterKey(ctx, command.Self()); err == nil {
+		must(t, command.Secrets.RotateMasterKey(ctx, command.Self()))
+		if err := command.Secrets.RotateMasterKey(ctx, command.Self()); err == nil {
 			t.Error("the same key took over twice")
 		}
 		works("while the service has not heard of it")
 		eventually(t, "the service has heard of it", func() bool {
-			_, current, _, err := s.App.Access.MasterKeys(ctx)
+			_, current, _, err := s.App.Secrets.MasterKeys(ctx)
 			must(t, err)
 			return current == keys[1]
 		})
 		works("while half is sealed again")
-		again, err := command.Access.Reseal(ctx)
+		again, err := command.Secrets.Reseal(ctx)
 		must(t, err)
 		command.Close()
 		if again < 4 { // a signing key, an account, a wallet, a webhook
 			t.Errorf("%d secrets were sealed again", again)
 		}
-		_, _, sealed, err := s.App.Access.MasterKeys(ctx)
+		_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
 		must(t, err)
 		if sealed[keys[0]] != 0 || sealed[""] != 0 || sealed[keys[1]] < again {
 			t.Errorf("sealed under each key: %v, want all under %s", sealed, keys[1])
@@ -151,8 +151,8 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		in.get(t, "/me").want(t, http.StatusOK)
 		s.end(t)
 		s = startWith(t, database, c, masterKeys(1, 2))
-		must(t, s.App.Access.RotateMasterKey(ctx, s.App.Self()))
-		_, err = s.App.Access.Reseal(ctx)
+		must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		_, err = s.App.Secrets.Reseal(ctx)
 		must(t, err)
 		s.end(t)
 		s = startWith(t, database, c, masterKeys(2))
@@ -168,7 +168,7 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	database, c := dbtest.Postgres(t), &clock{}
 	one := startWith(t, database, c, masterKeys(1))
 	two := startWith(t, database, c, masterKeys(1, 2))
-	must(t, two.App.Access.RotateMasterKey(ctx, two.App.Self()))
+	must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
 	eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
 	must(t, two.App.Ready(ctx))
 	one.log.take(t, "a work loop failed")
@@ -194,9 +194,9 @@ func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 		const month = auth.RefreshTTL
 		first := login()
 		s.clock.advance(month)
-		must(t, s.App.Access.RotateSigningKey(ctx))
+		must(t, s.App.Secrets.RotateSigningKey(ctx))
 		before := login()
-		eventually(t, "the service knows another key", func() bool { return s.App.Access.SigningKeys() == 2 })
+		eventually(t, "the service knows another key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
 		if login(); len(kids) != 1 {
 			t.Error("a key signs before all nodes can know it")
 		}
@@ -207,8 +207,8 @@ func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 		after := login()
 		s.clock.advance(month)
 		before.get(t, "/me").refused(t, "401 token_expired authentication_error") // its client asks for another one
-		must(t, s.App.Access.RotateSigningKey(ctx))
-		eventually(t, "the first key is gone", func() bool { return s.App.Access.SigningKeys() == 2 && !s.signedBy(t, first) })
+		must(t, s.App.Secrets.RotateSigningKey(ctx))
+		eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !s.signedBy(t, first) })
 		login().get(t, "/me").want(t, http.StatusOK)
 		after.get(t, "/me").refused(t, "401 token_expired authentication_error")
 	})

@@ -178,8 +178,8 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 
 		s = startWith(t, database, c, masterKeys(1, 2))
 		before := s.dump(t)["receipts"]
-		must(t, s.App.Access.RotateMasterKey(ctx, s.App.Self()))
-		_, err := s.App.Access.Reseal(ctx)
+		must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		_, err := s.App.Secrets.Reseal(ctx)
 		must(t, err)
 		if !slices.Equal(before, s.dump(t)["receipts"]) {
 			t.Error("a rotation of the master key writes notifications anew")

@@ -19,7 +19,7 @@ func (o shop) key(t *testing.T, n auth.NewKey) shop {
 	if n.Merchant = o.Merchant.ID; n.Shop == "" {
 		n.Shop = o.Shop.ID
 	}
-	key, err := o.App.Access.CreateKey(ctx, n)
+	key, err := o.App.Keys.Create(ctx, n)
 	must(t, err)
 	return o.as(key)
 }
@@ -87,7 +87,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 				continue
 			}
 			n.Scope = pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-			if _, err := s.App.Access.CreateKey(ctx, n); err == nil {
+			if _, err := s.App.Keys.Create(ctx, n); err == nil {
 				t.Error(name + " was made")
 			}
 		}
@@ -242,7 +242,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 		s.clock.advance(2 * time.Hour)
 		from("127.0.0.2")
 		must(t, s.App.Access.WriteKeyUses(ctx))
-		keys, uses, err := s.App.Access.Keys(ctx, o.Merchant.ID)
+		keys, uses, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		must(t, err)
 		used := 0
 		for _, k := range keys {
@@ -263,21 +263,21 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 // Tokens of the admin API end by themselves.
 func TestOperatorsTokenEnds(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
-		token, _, err := s.App.Access.AddOperator(ctx, s.App.Self(), "ana", s.clock.now().Add(time.Hour))
+		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", s.clock.now().Add(time.Hour))
 		must(t, err)
-		if _, err := s.App.Access.AuthenticateOperator(ctx, token); err != nil {
+		if _, err := s.App.Operators.Authenticate(ctx, token); err != nil {
 			t.Errorf("a new token is refused: %v", err)
 		}
-		if _, _, err := s.App.Access.AddOperator(ctx, s.App.Self(), "ana", time.Time{}); err == nil {
+		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{}); err == nil {
 			t.Error("an operator with a good token was given another one")
 		}
 		s.clock.advance(time.Hour)
-		if _, err := s.App.Access.AuthenticateOperator(ctx, token); err == nil {
+		if _, err := s.App.Operators.Authenticate(ctx, token); err == nil {
 			t.Error("a token that has ended is taken")
 		}
-		again, _, err := s.App.Access.AddOperator(ctx, s.App.Self(), "ana", time.Time{})
+		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{})
 		must(t, err)
-		if o, err := s.App.Access.AuthenticateOperator(ctx, again); err != nil || o.Name != "ana" {
+		if o, err := s.App.Operators.Authenticate(ctx, again); err != nil || o.Name != "ana" {
 			t.Errorf("the token in its place: %v, %v", o.Name, err)
 		}
 	})

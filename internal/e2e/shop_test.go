@@ -35,7 +35,7 @@ func (o shop) live() shop { return o.as(o.Live.Secret) }
 // whole returns a legacy key of the whole merchant.
 func (o shop) whole(t *testing.T, live bool) shop {
 	t.Helper()
-	key, err := o.App.Access.CreateKey(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
+	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
 	must(t, err)
 	return o.as(key)
 }
@@ -144,6 +144,6 @@ func (s *service) send(t *testing.T, q request) reply {
 // revoke ends a key that somebody has.
 func revoke(t *testing.T, a *app.App, raw string) {
 	t.Helper()
-	_, err := a.Access.RevokeRawKey(ctx, raw)
+	_, err := a.Keys.RevokeRaw(ctx, raw)
 	must(t, err)
 }

@@ -203,15 +203,15 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Access.CreateKey(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
+				_, err := b.Keys.Create(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
 				return err
 			}
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.Access.RevokeRawKey(ctx, b.shop.Live.Secret); return err }
+			return func() error { _, err := b.Keys.RevokeRaw(ctx, b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.Access.AddOperator(ctx, operator, "bia", time.Time{}); return err }
+			return func() error { _, _, err := b.Operators.Add(ctx, operator, "bia", time.Time{}); return err }
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")

@@ -30,29 +30,37 @@ const (
 	refreshPrefix = "rt_"
 )
 
-// Access says who may do what: keys, logins, tokens, operators, and the secrets that those are
-// sealed and signed with. It is safe for use by many goroutines.
+// Access says who may do what by keys, logins and tokens. It is safe for use by many goroutines.
 type Access struct {
 	*base.Base
-	ttl     time.Duration // of an access token
-	tokens  *tokens
+	secrets *Secrets
+	known   *Keys
 	uses    *keyUses
-	foreign atomic.Bool // another master key took over, which this process does not have
-	keys    *base.Cache[pay.Key]
 	tiers   *base.Cache[pay.Tier]
 	revoked revocations
 	events  authEvents
 }
 
-// NewAccess returns one that has read no secret yet. ttl is an access token's life; 0 means 15
-// minutes.
-func NewAccess(b *base.Base, ttl time.Duration) *Access {
+// NewSecrets returns secrets of which none is read yet. ttl is an access token's life; 0 means 15 minutes.
+func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 	if ttl == 0 {
 		ttl = 15 * time.Minute
 	}
+	return &Secrets{Base: b, ttl: ttl, tokens: &tokens{
+		seen: base.Newest[string, seenToken](base.CacheLimit),
+		parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
+			jwt.WithExpirationRequired(), jwt.WithTimeFunc(b.Now), jwt.WithStrictDecoding()),
+	}}
+}
+
+// NewKeys returns the API keys of a service.
+func NewKeys(b *base.Base) *Keys { return &Keys{Base: b, seen: base.NewCache[pay.Key](b.Now)} }
+
+// NewAccess returns what lets callers in by keys, and by tokens that the secrets sign.
+func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 	return &Access{
-		Base: b, ttl: ttl, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
-		keys: base.NewCache[pay.Key](b.Now), tiers: base.NewCache[pay.Tier](b.Now),
+		Base: b, secrets: secrets, known: keys, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
+		tiers: base.NewCache[pay.Tier](b.Now),
 	}
 }
 
@@ -228,20 +236,20 @@ func (ac *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ac.ttl)),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ac.secrets.ttl)),
 			// Two tokens of one second differ.
 			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
 		},
 		Key: l.Key,
 	})
-	keys := ac.tokens.keys.Load()
+	keys := ac.secrets.tokens.keys.Load()
 	token.Header["kid"] = keys.current
 	access, err := token.SignedString(keys.ring[keys.current])
 	if err != nil {
 		return Tokens{}, fmt.Errorf("sign an access token: %w", err)
 	}
 	return Tokens{
-		Access: access, Refresh: ac.RefreshToken(l.ID, l.Version), AccessTTL: ac.ttl, RefreshTTL: l.ExpiresAt.Sub(now),
+		Access: access, Refresh: ac.RefreshToken(l.ID, l.Version), AccessTTL: ac.secrets.ttl, RefreshTTL: l.ExpiresAt.Sub(now),
 		Environment: l.Environment(), Merchant: merchant,
 	}, nil
 }
@@ -287,7 +295,7 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	default:
-		c, err := ac.tokens.parse(credential, ac.Now())
+		c, err := ac.secrets.tokens.parse(credential, ac.Now())
 		if err != nil {
 			return base.Principal{}, err
 		}
@@ -295,7 +303,7 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.keys.Get(c.Key, func() (pay.Key, error) { return ac.Store.Key(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(c.Key, func() (pay.Key, error) { return ac.Store.Key(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -314,7 +322,7 @@ func RawKey(credential string) bool {
 }
 
 // Recognises reports whether this node has seen a raw key good not long ago.
-func (ac *Access) Recognises(rawKey string) bool { return ac.keys.Has(ac.Vault.Hash(rawKey)) }
+func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, a few seconds old at most.
 func (ac *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
@@ -362,7 +370,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 // keyOf finds a raw key by its keyed hash.
 func (ac *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.keys.Get(hash, func() (pay.Key, error) { return ac.Store.KeyByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(hash, func() (pay.Key, error) { return ac.Store.KeyByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

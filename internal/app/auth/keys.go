@@ -13,6 +13,12 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
+// Keys are the API keys of merchants. It is safe for use by many goroutines.
+type Keys struct {
+	*base.Base
+	seen *base.Cache[pay.Key] // by hash and by id
+}
+
 // NewKey is what a key is to be.
 type NewKey struct {
 	pay.Scope // without a shop: the whole merchant's
@@ -21,21 +27,21 @@ type NewKey struct {
 	Ends      time.Time   // when it is refused from; the zero time: it does not end by itself
 }
 
-// CreateKey adds a key, and returns it: it cannot be read again. A secret key of the whole
+// Create adds a key, and returns it: it cannot be read again. A secret key of the whole
 // merchant, or of his first shop, may withdraw.
 //
 // Errors: store.ErrNotFound where there is no such merchant, or the shop is not
 // the merchant's; invalid_request for rights that a key of the kind has not.
-func (ac *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
+func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
 		return "", err
 	}
-	if _, err := ac.AnyMerchant(ctx, scope.Merchant); err != nil {
+	if _, err := ks.AnyMerchant(ctx, scope.Merchant); err != nil {
 		return "", err
 	}
 	if scope.Shop != "" {
-		shop, err := ac.Store.Shop(ctx, scope.Shop)
+		shop, err := ks.Store.Shop(ctx, scope.Shop)
 		if err == nil && shop.Merchant != scope.Merchant {
 			err = store.ErrNotFound
 		}
@@ -43,10 +49,10 @@ func (ac *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
 		}
 	}
-	raw, key := ac.NewKey(scope, n.Kind, ac.Now())
+	raw, key := ks.NewKey(scope, n.Kind, ks.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
 	if n.Kind == pay.Secret {
-		shops, err := ac.Store.Shops(ctx, scope.Merchant) // oldest first
+		shops, err := ks.Store.Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", err
 		}
@@ -54,7 +60,7 @@ func (ac *Access) CreateKey(ctx context.Context, n NewKey) (string, error) {
 			key.Rights = []pay.Right{pay.RightWithdrawals}
 		}
 	}
-	return raw, ac.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ac.AuditKey(pay.KeyCreated, key)})
+	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ks.AuditKey(pay.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
@@ -70,18 +76,18 @@ func (n NewKey) check() error {
 	return nil
 }
 
-// Keys lists a merchant's keys, oldest first, with those that are over, and how they were used.
+// List lists a merchant's keys, oldest first, with those that are over, and how they were used.
 //
 // Errors: store.ErrNotFound.
-func (ac *Access) Keys(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
-	if _, err := ac.AnyMerchant(ctx, merchant); err != nil {
+func (ks *Keys) List(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
+	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := ac.Store.Keys(ctx, merchant)
+	list, err := ks.Store.Keys(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := ac.Store.KeyUsages(ctx, merchant)
+	uses, err := ks.Store.KeyUsages(ctx, merchant)
 	return list, uses, err
 }
 
@@ -89,17 +95,17 @@ func (ac *Access) Keys(ctx context.Context, merchant string) ([]pay.Key, map[str
 // younger.
 const LeastGrace = 2 * base.CacheTTL
 
-// RotateKey makes a key that may do what another one may, and returns it: it cannot be read
+// Rotate makes a key that may do what another one may, and returns it: it cannot be read
 // again. The other one, by its id or how it is shown, is good for the grace yet.
 //
 // Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
 // are shown so; invalid_request for a grace below LeastGrace that is not 0.
-func (ac *Access) RotateKey(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
-	old, err := ac.key(ctx, name)
+func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
+	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
 	}
-	now := ac.Now()
+	now := ks.Now()
 	switch {
 	case old.Over(now):
 		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" is over: make a new one")
@@ -108,7 +114,7 @@ func (ac *Access) RotateKey(ctx context.Context, name string, grace time.Duratio
 	case grace != 0 && grace < LeastGrace:
 		return "", key, pay.FieldError(pay.CodeInvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
 	}
-	raw, key = ac.NewKey(old.Scope, old.Kind, now)
+	raw, key = ks.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
 	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
@@ -116,26 +122,26 @@ func (ac *Access) RotateKey(ctx context.Context, name string, grace time.Duratio
 	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
 		old.RevokedAt = now
 	}
-	err = ac.Store.Commit(ctx, pay.Change{
-		Keys: []pay.Key{key, old}, Audit: append(ac.AuditKey(pay.KeyCreated, key), ac.AuditKey(pay.KeyRevoked, old)...),
+	err = ks.Store.Commit(ctx, pay.Change{
+		Keys: []pay.Key{key, old}, Audit: append(ks.AuditKey(pay.KeyCreated, key), ks.AuditKey(pay.KeyRevoked, old)...),
 	})
-	ac.forgetKey(old)
+	ks.forgetKey(old)
 	return raw, key, err
 }
 
-// RevokeKey ends a key by its id, or by how it is shown; other nodes notice within two seconds.
+// Revoke ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (ac *Access) RevokeKey(ctx context.Context, name string) (pay.Key, error) {
-	return ac.endKey(ctx, func() (pay.Key, error) { return ac.key(ctx, name) })
+func (ks *Keys) Revoke(ctx context.Context, name string) (pay.Key, error) {
+	return ks.endKey(ctx, func() (pay.Key, error) { return ks.key(ctx, name) })
 }
 
-// RevokeRawKey is RevokeKey for whoever has the key itself.
+// RevokeRaw is Revoke for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (ac *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error) {
-	return ac.endKey(ctx, func() (pay.Key, error) {
-		key, err := ac.Store.KeyByHash(ctx, ac.Vault.Hash(raw))
+func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (pay.Key, error) {
+	return ks.endKey(ctx, func() (pay.Key, error) {
+		key, err := ks.Store.KeyByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
 		}
@@ -146,16 +152,16 @@ func (ac *Access) RevokeRawKey(ctx context.Context, raw string) (pay.Key, error)
 // key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (ac *Access) key(ctx context.Context, name string) (pay.Key, error) {
+func (ks *Keys) key(ctx context.Context, name string) (pay.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
-		key, err := ac.Store.Key(ctx, name)
+		key, err := ks.Store.Key(ctx, name)
 		if err != nil {
 			err = fmt.Errorf("key %s: %w", name, err)
 		}
 		return key, err
 	}
-	list, err := ac.Store.KeysShown(ctx, shown)
+	list, err := ks.Store.KeysShown(ctx, shown)
 	switch {
 	case err != nil:
 		return pay.Key{}, err
@@ -171,44 +177,44 @@ func (ac *Access) key(ctx context.Context, name string) (pay.Key, error) {
 	return list[0], nil
 }
 
-func (ac *Access) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
+func (ks *Keys) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
 	key, err := base.Decide(func() (pay.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
-		key = key.Revoke(ac.Now())
-		return key, ac.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ac.AuditKey(pay.KeyRevoked, key)})
+		key = key.Revoke(ks.Now())
+		return key, ks.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ks.AuditKey(pay.KeyRevoked, key)})
 	})
 	if err == nil {
-		ac.forgetKey(key)
+		ks.forgetKey(key)
 	}
 	return key, err
 }
 
-func (ac *Access) forgetKey(key pay.Key) {
-	ac.keys.Forget(key.Hash)
-	ac.keys.Forget(key.ID)
+func (ks *Keys) forgetKey(key pay.Key) {
+	ks.seen.Forget(key.Hash)
+	ks.seen.Forget(key.ID)
 }
 
 // AuditKey is the entry of something that was done with a key.
-func (ac *Access) AuditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
+func (ks *Keys) AuditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
 		details["rights"] = pay.WriteRights(key.Rights)
 	}
-	if key.EndsAt.After(ac.Now()) && key.RevokedAt.IsZero() {
+	if key.EndsAt.After(ks.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
-	return ac.Audited(ac.Self(), key.Scope, act, key.ID, details)
+	return ks.Audited(ks.Self(), key.Scope, act, key.ID, details)
 }
 
 // NewKey makes a key of a kind. Its raw text is told once, and kept nowhere.
-func (ac *Access) NewKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
+func (ks *Keys) NewKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
 	prefix := pay.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)
 	return raw, pay.Key{
-		ID: ac.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
-		Hash: ac.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
+		ID: ks.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
+		Hash: ks.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
 	}
 }

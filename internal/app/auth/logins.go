@@ -72,7 +72,7 @@ func (ac *Access) ReadRevoked(ctx context.Context) error {
 	}
 	ac.revoked.learn(logins, now, ac.oldestToken(now))
 	for _, key := range keys { // by id and by hash
-		ac.keys.Forget(key)
+		ac.known.seen.Forget(key)
 	}
 	ac.revoked.looks++
 	ac.revoked.read = now
@@ -80,7 +80,7 @@ func (ac *Access) ReadRevoked(ctx context.Context) error {
 }
 
 // oldestToken is when the oldest access token that is still good may have been made.
-func (ac *Access) oldestToken(now time.Time) time.Time { return now.Add(-ac.ttl - clocksApart) }
+func (ac *Access) oldestToken(now time.Time) time.Time { return now.Add(-ac.secrets.ttl - clocksApart) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -15,7 +16,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/golang-jwt/jwt/v5"
 )
 
 const (
@@ -50,50 +50,57 @@ type signingKeys struct {
 // ErrForeignKey tells of a master key that does not belong to the database.
 var ErrForeignKey = errors.New("the master key does not fit this database")
 
+// Secrets are what all that is encrypted and signed is encrypted and signed with: the root, master keys and the keys of tokens. It is
+// safe for use by many goroutines.
+type Secrets struct {
+	*base.Base
+	ttl     time.Duration // of an access token
+	tokens  *tokens
+	foreign atomic.Bool // another master key took over, which this process does not have
+}
+
 // Unlock reads the root and the signing keys, and makes them on the first start.
-func (ac *Access) Unlock(ctx context.Context) error {
-	ac.tokens = &tokens{seen: base.Newest[string, seenToken](base.CacheLimit), parser: jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(issuer),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(ac.Now), jwt.WithStrictDecoding())}
+func (sc *Secrets) Unlock(ctx context.Context) error {
 	for range 2 { // of two nodes that start at once one makes them, and both read
-		list, err := ac.Store.Secrets(ctx)
+		list, err := sc.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
-		first, err := ac.firstSecrets(list)
+		first, err := sc.firstSecrets(list)
 		if err != nil {
 			return err
 		}
 		if len(first) == 0 {
 			break
 		}
-		if err := base.UnlessStale(ac.Store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
+		if err := base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
 			return err
 		}
-		if err := ac.ReadSecrets(ctx); err != nil { // the root, under which the first signing key is sealed
+		if err := sc.ReadSecrets(ctx); err != nil { // the root, under which the first signing key is sealed
 			return err
 		}
 	}
-	if err := ac.ReadSecrets(ctx); err != nil {
+	if err := sc.ReadSecrets(ctx); err != nil {
 		return err
 	}
-	ac.Store.SealWith(ac.Vault.Key("blocks"), ac.Vault)
+	sc.Store.SealWith(sc.Vault.Key("blocks"), sc.Vault)
 	return nil
 }
 
 // firstSecrets are those that a database lacks: the root, and then a signing key.
-func (ac *Access) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
+func (sc *Secrets) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
-		root := ac.Vault.NewRoot()
+		root := sc.Vault.NewRoot()
 		if len(list) > 0 { // from before there was a root: it was the master key
 			var err error
-			if root, err = ac.Vault.OldRoot(list[0].ID, list[0].Text); err != nil {
+			if root, err = sc.Vault.OldRoot(list[0].ID, list[0].Text); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
 			}
 		}
-		return []pay.Sealed{ac.NewSealed(vault.RootID, root)}, nil
+		return []pay.Sealed{sc.NewSealed(vault.RootID, root)}, nil
 	}
 	if !slices.ContainsFunc(list, func(s pay.Sealed) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
-		return []pay.Sealed{ac.newSigningKey(1)}, nil
+		return []pay.Sealed{sc.newSigningKey(1)}, nil
 	}
 	return nil, nil
 }
@@ -108,41 +115,41 @@ func Find(list []pay.Sealed, id string) (pay.Sealed, bool) {
 }
 
 // NewSealed is a sealed text that is to be written.
-func (ac *Access) NewSealed(id string, text []byte) pay.Sealed {
-	return pay.Sealed{ID: id, Version: 1, Text: text, CreatedAt: ac.Now()}
+func (sc *Secrets) NewSealed(id string, text []byte) pay.Sealed {
+	return pay.Sealed{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
 }
 
 // ReadSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
-func (ac *Access) ReadSecrets(ctx context.Context) error {
-	list, err := ac.Store.Secrets(ctx)
+func (sc *Secrets) ReadSecrets(ctx context.Context) error {
+	list, err := sc.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	return ac.heed(list)
+	return sc.heed(list)
 }
 
-func (ac *Access) heed(list []pay.Sealed) error {
+func (sc *Secrets) heed(list []pay.Sealed) error {
 	root, _ := Find(list, vault.RootID)
-	before := ac.Vault.Current()
-	err := ac.Vault.Unlock(root.Text)
-	ac.foreign.Store(err != nil)
+	before := sc.Vault.Current()
+	err := sc.Vault.Unlock(root.Text)
+	sc.foreign.Store(err != nil)
 	if err != nil {
-		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(ac.Vault.Keys(), ", "), err)
+		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(sc.Vault.Keys(), ", "), err)
 	}
-	if now := ac.Vault.Current(); now != before || ac.tokens.sealsSince.Load() == nil {
-		at := ac.Now()
-		ac.tokens.sealsSince.Store(&at)
-		if ac.tokens.keys.Load() != nil {
-			ac.Log.Info("another master key took over", "key", now, "before", before)
+	if now := sc.Vault.Current(); now != before || sc.tokens.sealsSince.Load() == nil {
+		at := sc.Now()
+		sc.tokens.sealsSince.Store(&at)
+		if sc.tokens.keys.Load() != nil {
+			sc.Log.Info("another master key took over", "key", now, "before", before)
 		}
 	}
-	return ac.readSigningKeys(list)
+	return sc.readSigningKeys(list)
 }
 
 // readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
-func (ac *Access) readSigningKeys(list []pay.Sealed) error {
-	now, known := ac.Now(), ac.tokens.keys.Load()
+func (sc *Secrets) readSigningKeys(list []pay.Sealed) error {
+	now, known := sc.Now(), sc.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
 	for _, s := range list { // oldest first
 		kid, isKey := strings.CutPrefix(s.ID, KeySecretID)
@@ -153,7 +160,7 @@ func (ac *Access) readSigningKeys(list []pay.Sealed) error {
 		if err != nil {
 			return fmt.Errorf("signing key %s: %w", kid, err)
 		}
-		if next.ring[kid], err = ac.Vault.Open(s.ID, s.Text); err != nil {
+		if next.ring[kid], err = sc.Vault.Open(s.ID, s.Text); err != nil {
 			return fmt.Errorf("%w: %w", ErrForeignKey, err)
 		}
 		// A clock that runs ahead made it: it is as old as this node knows it.
@@ -168,120 +175,120 @@ func (ac *Access) readSigningKeys(list []pay.Sealed) error {
 			next.made, next.number = s.CreatedAt, number
 		}
 		if signs := next.since[kid].Add(signingKeyNews); next.current == "" || !signs.After(now) {
-			next.current, next.alone = kid, signs.Add(ac.ttl+clocksApart)
+			next.current, next.alone = kid, signs.Add(sc.ttl+clocksApart)
 		}
 	}
-	ac.tokens.keys.Store(next)
+	sc.tokens.keys.Store(next)
 	return nil
 }
 
-func (ac *Access) newSigningKey(number int) pay.Sealed {
+func (sc *Secrets) newSigningKey(number int) pay.Sealed {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := KeySecretID + strconv.Itoa(number)
-	return ac.NewSealed(id, ac.Vault.Seal(id, key))
+	return sc.NewSealed(id, sc.Vault.Seal(id, key))
 }
 
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
 // from before it. Of two nodes that make one at a time, one does.
-func (ac *Access) RotateSigningKey(ctx context.Context) error {
-	list, err := ac.Store.Secrets(ctx)
+func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
+	list, err := sc.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	if err := ac.heed(list); err != nil {
+	if err := sc.heed(list); err != nil {
 		return err
 	}
-	keys := ac.tokens.keys.Load()
-	if ac.Now().Sub(keys.made) < signingKeyLife {
+	keys := sc.tokens.keys.Load()
+	if sc.Now().Sub(keys.made) < signingKeyLife {
 		return nil
 	}
-	change := pay.Change{Sealed: []pay.Sealed{ac.newSigningKey(keys.number + 1)}}
+	change := pay.Change{Sealed: []pay.Sealed{sc.newSigningKey(keys.number + 1)}}
 	for _, s := range list { // a month after the present one took over
 		if kid, isKey := strings.CutPrefix(s.ID, KeySecretID); isKey && kid != keys.current {
 			change.Sealed = append(change.Sealed, s.Drop())
 		}
 	}
-	ac.Log.InfoContext(ctx, "a new key signs access tokens from now on", "key", keys.number+1)
-	return base.UnlessStale(ac.Store.Commit(ctx, change))
+	sc.Log.InfoContext(ctx, "a new key signs access tokens from now on", "key", keys.number+1)
+	return base.UnlessStale(sc.Store.Commit(ctx, change))
 }
 
 // SigningKeys counts the keys of access tokens that this node knows.
-func (ac *Access) SigningKeys() int { return len(ac.tokens.keys.Load().ring) }
+func (sc *Secrets) SigningKeys() int { return len(sc.tokens.keys.Load().ring) }
 
 // MasterKeys tells of the master keys of this process: their fingerprints, newest last, which
 // one seals, and how much is sealed under each. What no key of this process opens is under "".
-func (ac *Access) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
+func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
 	sealed = map[string]int{}
-	err = ac.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
+	err = sc.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
 		for _, t := range texts {
-			sealed[ac.Vault.SealedBy(t.about, t.sealed)]++
+			sealed[sc.Vault.SealedBy(t.about, t.sealed)]++
 		}
 		return nil
 	})
-	return ac.Vault.Keys(), ac.Vault.Current(), sealed, err
+	return sc.Vault.Keys(), sc.Vault.Current(), sealed, err
 }
 
 // RotateMasterKey lets the newest master key of this process take over: what is sealed from now
 // on is sealed under it. Other processes learn of it within seconds, and need to have it.
 //
 // Errors: conflict_state where it has already.
-func (ac *Access) RotateMasterKey(ctx context.Context, by pay.Actor) error {
+func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	err := base.Again(func() error {
-		list, err := ac.Store.Secrets(ctx)
+		list, err := sc.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
-		if err := ac.heed(list); err != nil {
+		if err := sc.heed(list); err != nil {
 			return err
 		}
-		before, newest := ac.Vault.Current(), ac.Vault.Newest()
+		before, newest := sc.Vault.Current(), sc.Vault.Newest()
 		if before == newest {
 			return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
 		}
 		root, _ := Find(list, vault.RootID)
-		return ac.Store.Commit(ctx, pay.Change{
-			Sealed: []pay.Sealed{root.Replace(ac.Vault.Pass())},
-			Audit:  ac.Audited(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
+		return sc.Store.Commit(ctx, pay.Change{
+			Sealed: []pay.Sealed{root.Replace(sc.Vault.Pass())},
+			Audit:  sc.Audited(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return ac.ReadSecrets(ctx)
+	return sc.ReadSecrets(ctx)
 }
 
 // ResealTexts seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
-func (ac *Access) ResealTexts(ctx context.Context) error {
-	list, err := ac.Store.Secrets(ctx)
+func (sc *Secrets) ResealTexts(ctx context.Context) error {
+	list, err := sc.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
-	current := ac.Vault.Current()
+	current := sc.Vault.Current()
 	if _, done := Find(list, ResealedID+current); done {
 		return nil
 	}
-	heard := ac.Now().Sub(*ac.tokens.sealsSince.Load()) >= allHear
-	n, err := ac.Reseal(ctx)
+	heard := sc.Now().Sub(*sc.tokens.sealsSince.Load()) >= allHear
+	n, err := sc.Reseal(ctx)
 	if err != nil || n > 0 || !heard { // a look after all have heard of it finds what they sealed before
 		return err
 	}
-	return base.UnlessStale(ac.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{ac.NewSealed(ResealedID+current, []byte(current))}}))
+	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
 }
 
 // Resealed waits until nothing is sealed, nor will be, under another master key than the one that
 // took over: until all nodes have heard of it.
-func (ac *Access) Resealed(ctx context.Context) error {
+func (sc *Secrets) Resealed(ctx context.Context) error {
 	for {
-		if err := ac.ResealTexts(ctx); err != nil {
+		if err := sc.ResealTexts(ctx); err != nil {
 			return err
 		}
-		list, err := ac.Store.Secrets(ctx)
+		list, err := sc.Store.Secrets(ctx)
 		if err != nil {
 			return err
 		}
-		if _, done := Find(list, ResealedID+ac.Vault.Current()); done {
+		if _, done := Find(list, ResealedID+sc.Vault.Current()); done {
 			return nil
 		}
 		select {
@@ -294,13 +301,13 @@ func (ac *Access) Resealed(ctx context.Context) error {
 
 // Reseal seals again what is under another master key than the one that took over, and returns
 // how much that was.
-func (ac *Access) Reseal(ctx context.Context) (n int, err error) {
-	err = ac.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
+func (sc *Secrets) Reseal(ctx context.Context) (n int, err error) {
+	err = sc.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0
 		for i, t := range texts {
-			again, other, err := ac.Vault.Reseal(t.about, t.sealed)
+			again, other, err := sc.Vault.Reseal(t.about, t.sealed)
 			if err != nil {
-				ac.Log.ErrorContext(ctx, "a text can be opened by no master key of this process", "text", t.about, "error", err)
+				sc.Log.ErrorContext(ctx, "a text can be opened by no master key of this process", "text", t.about, "error", err)
 			}
 			if fresh[i] = again; other {
 				changed++
@@ -316,7 +323,7 @@ func (ac *Access) Reseal(ctx context.Context) (n int, err error) {
 		return nil
 	})
 	if n > 0 {
-		ac.Log.InfoContext(ctx, "secrets were sealed again", "texts", n, "master_key", ac.Vault.Current())
+		sc.Log.InfoContext(ctx, "secrets were sealed again", "texts", n, "master_key", sc.Vault.Current())
 	}
 	return n, err
 }
@@ -328,8 +335,8 @@ type text struct {
 }
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
-func (ac *Access) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	list, err := ac.Store.Secrets(ctx)
+func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
+	list, err := sc.Store.Secrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -338,12 +345,12 @@ func (ac *Access) eachSealed(ctx context.Context, do func(texts []text, write fu
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
-			return ac.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
+			return sc.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}
 	}
-	accounts, err := ac.Store.Accounts(ctx)
+	accounts, err := sc.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -351,18 +358,18 @@ func (ac *Access) eachSealed(ctx context.Context, do func(texts []text, write fu
 		of := sealedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
-			return ac.Store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
+			return sc.Store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
 		}); err != nil {
 			return err
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := ac.Store.WalletsAfter(ctx, after, resealBatch)
+		list, err := sc.Store.WalletsAfter(ctx, after, resealBatch)
 		for _, w := range list {
 			of := sealedIn{{w.Secret(), &w.Sealed}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
 				w.Version++
-				return ac.Store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
+				return sc.Store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
 			}); err != nil {
 				return "", err
 			}
@@ -372,16 +379,16 @@ func (ac *Access) eachSealed(ctx context.Context, do func(texts []text, write fu
 	}); err != nil {
 		return err
 	}
-	if err := ac.eachFile(ctx, do); err != nil {
+	if err := sc.eachFile(ctx, do); err != nil {
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := ac.Store.SubscriptionsAfter(ctx, after, resealBatch)
+		list, err := sc.Store.SubscriptionsAfter(ctx, after, resealBatch)
 		for _, sub := range list {
 			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
 				sub.Version++
-				return ac.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
+				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
 			}); err != nil {
 				return "", err
 			}
@@ -392,9 +399,9 @@ func (ac *Access) eachSealed(ctx context.Context, do func(texts []text, write fu
 }
 
 // eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
-func (ac *Access) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
+func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
-		b, err := ac.Store.BatchAfter(ctx, after)
+		b, err := sc.Store.BatchAfter(ctx, after)
 		if errors.Is(err, store.ErrNotFound) {
 			return "", nil
 		}
@@ -404,7 +411,7 @@ func (ac *Access) eachFile(ctx context.Context, do func([]text, func([][]byte) e
 		of := sealedIn{{b.Secret(), &b.File}}
 		return b.ID, of.each(do, func() error {
 			b.Version++
-			return ac.Store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
+			return sc.Store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
 		})
 	})
 }
@@ -451,4 +458,4 @@ func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func()
 }
 
 // ForeignKey reports whether another master key took over, which this process does not have.
-func (ac *Access) ForeignKey() bool { return ac.foreign.Load() }
+func (sc *Secrets) ForeignKey() bool { return sc.foreign.Load() }

@@ -20,11 +20,11 @@ import (
 // Onboarding makes merchants and their shops, and changes what they are.
 type Onboarding struct {
 	*base.Base
-	access *auth.Access
+	keys *auth.Keys
 }
 
-// NewOnboarding returns what makes merchants; access makes their keys.
-func NewOnboarding(b *base.Base, access *auth.Access) *Onboarding { return &Onboarding{b, access} }
+// NewOnboarding returns what makes merchants; keys makes their keys.
+func NewOnboarding(b *base.Base, keys *auth.Keys) *Onboarding { return &Onboarding{b, keys} }
 
 // NewMerchant is what a merchant is created from.
 type NewMerchant struct {
@@ -228,12 +228,12 @@ func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights 
 			pair = &o.Live
 		}
 		var keys [2]pay.Key
-		pair.Publishable, keys[0] = ob.access.NewKey(scope, pay.Publishable, now)
-		pair.Secret, keys[1] = ob.access.NewKey(scope, pay.Secret, now)
+		pair.Publishable, keys[0] = ob.keys.NewKey(scope, pay.Publishable, now)
+		pair.Secret, keys[1] = ob.keys.NewKey(scope, pay.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, ob.access.AuditKey(pay.KeyCreated, key)...)
+			change.Audit = append(change.Audit, ob.keys.AuditKey(pay.KeyCreated, key)...)
 		}
 	}
 	return change

@@ -31,7 +31,7 @@ func (ob *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.P
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (ob *Onboarding) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
-	all, uses, err := ob.access.Keys(ctx, scope.Merchant)
+	all, uses, err := ob.keys.List(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -35,7 +35,7 @@ func (pv *Privacy) SealPersonal(ctx context.Context) (int, error) {
 	if err != nil || n > 0 { // a second look finds what other nodes wrote meanwhile
 		return n, err
 	}
-	next := pv.access.NewSealed(personalID, []byte("done"))
+	next := pv.secrets.NewSealed(personalID, []byte("done"))
 	if looked {
 		next = done.Replace(done.Text)
 	}

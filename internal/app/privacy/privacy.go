@@ -19,13 +19,13 @@ import (
 // Privacy keeps personal data no longer than it may, and gives or erases a shopper's.
 type Privacy struct {
 	*base.Base
-	access    *auth.Access
+	secrets   *auth.Secrets
 	retention Retention
 }
 
 // NewPrivacy returns what looks after personal data, which is kept as long as told.
-func NewPrivacy(b *base.Base, access *auth.Access, keep Retention) *Privacy {
-	return &Privacy{Base: b, access: access, retention: keep}
+func NewPrivacy(b *base.Base, secrets *auth.Secrets, keep Retention) *Privacy {
+	return &Privacy{Base: b, secrets: secrets, retention: keep}
 }
 
 // ErrUnread says that rows cannot be read, so that nobody knows whether they are the shopper's.
