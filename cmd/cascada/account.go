@@ -194,7 +194,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	account, err := a.Providers.AddAccount(ctx, a.Self(), acquiring.NewAccount{
+	account, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{
 		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == pay.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
@@ -220,7 +220,7 @@ func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	defer a.Close()
-	if _, err := a.Providers.EditAccount(ctx, a.Self(), c.Account, c.apply); err != nil {
+	if _, err := a.Accounts.Edit(ctx, a.Self(), c.Account, c.apply); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -247,7 +247,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return err
 	}
-	if _, err := a.Providers.RotateAccount(ctx, a.Self(), c.Account, credentials); err != nil {
+	if _, err := a.Accounts.Rotate(ctx, a.Self(), c.Account, credentials); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -299,7 +299,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	defer a.Close()
 	for _, n := range list {
-		done, err := a.Providers.ApplyAccount(ctx, a.Self(), n)
+		done, err := a.Accounts.Apply(ctx, a.Self(), n)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
 		}

@@ -200,7 +200,7 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 		return err
 	}
 	defer a.Close()
-	if _, err := a.Providers.EnableAccount(ctx, a.Self(), c.Account, on); err != nil {
+	if _, err := a.Accounts.Enable(ctx, a.Self(), c.Account, on); err != nil {
 		return err
 	}
 	return show(ctx, a, c.Account, c.JSON)
@@ -224,7 +224,7 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	if _, err := a.Providers.RemoveAccount(ctx, a.Self(), c.Account, c.Force); err != nil {
+	if _, err := a.Accounts.Remove(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
@@ -256,7 +256,7 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	}
 	bad := 0
 	for _, id := range accounts {
-		proof, problem, err := a.Providers.ProveAccount(ctx, id)
+		proof, problem, err := a.Accounts.Prove(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	if o.Accounts, err = otherwise(file.Accounts); err != nil {
 		return fmt.Errorf("%s: %w", c.Rules, err)
 	}
-	done, err := a.Providers.ReplayRoutes(ctx, o)
+	done, err := a.Rules.Replay(ctx, o)
 	if err != nil {
 		return err
 	}

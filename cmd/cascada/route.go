@@ -62,9 +62,9 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 	defer a.Close()
 	list := []acquiring.RulesVersion{{}}
 	if c.History > 0 {
-		list, err = a.Providers.RulesHistory(ctx, c.History)
+		list, err = a.Rules.History(ctx, c.History)
 	} else {
-		list[0], err = a.Providers.Rules(ctx)
+		list[0], err = a.Rules.Current(ctx)
 	}
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 		return err
 	}
 	defer a.Close()
-	v, changed, err := a.Providers.ApplyRules(ctx, a.Self(), file.Rules)
+	v, changed, err := a.Rules.Apply(ctx, a.Self(), file.Rules)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
@@ -167,7 +167,7 @@ func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 		return err
 	}
 	defer a.Close()
-	v, changed, err := a.Providers.ResetRules(ctx, a.Self())
+	v, changed, err := a.Rules.Reset(ctx, a.Self())
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, 
 	if b.Priority != nil {
 		n.Priority = *b.Priority
 	}
-	return a.told(a.App.Providers.AddAccount(ctx, by, n))
+	return a.told(a.App.Accounts.Add(ctx, by, n))
 }
 
 func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountOut, error) {
@@ -149,7 +149,7 @@ func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountO
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.App.Providers.EditAccount(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
+	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}
@@ -167,22 +167,22 @@ func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountO
 }
 
 func (a *API) remove(ctx context.Context, by pay.Actor, in *removeIn) (*accountOut, error) {
-	return a.told(a.App.Providers.RemoveAccount(ctx, by, in.ID, in.Force))
+	return a.told(a.App.Accounts.Remove(ctx, by, in.ID, in.Force))
 }
 
 func (a *API) rotate(ctx context.Context, by pay.Actor, in *rotateIn) (*accountOut, error) {
-	return a.told(a.App.Providers.RotateAccount(ctx, by, in.ID, in.Body.Credentials))
+	return a.told(a.App.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
 }
 
 func (a *API) enable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.Providers.EnableAccount(ctx, by, in.ID, true))
+	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, true))
 }
 
 func (a *API) disable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.Providers.EnableAccount(ctx, by, in.ID, false))
+	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, false))
 }
 
 func (a *API) check(ctx context.Context, _ pay.Actor, in *AccountPath) (*checkOut, error) {
-	proof, problem, err := a.App.Providers.ProveAccount(ctx, in.ID)
+	proof, problem, err := a.App.Accounts.Prove(ctx, in.ID)
 	return &checkOut{shape.Check{Account: in.ID, Result: proof, Problem: problem}}, err
 }

@@ -107,6 +107,8 @@ type App struct {
 	Onboarding     *onboarding.Onboarding
 	Rates          *acquiring.Rates
 	Providers      *acquiring.Providers
+	Accounts       *acquiring.Accounts
+	Rules          *acquiring.Rules
 	Methods        *acquiring.Methods
 	Cascade        *cascade.Cascade
 	Payments       *payments.Intake
@@ -219,6 +221,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
 		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
+	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Claims = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
@@ -241,7 +244,7 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.Providers.ReadAccounts(ctx); err != nil {
 		return err
 	}
-	if err = a.Providers.ReadRules(ctx); err != nil {
+	if err = a.Rules.Read(ctx); err != nil {
 		return err
 	}
 	if err = a.Access.ReadRevoked(ctx); err != nil {
@@ -338,13 +341,13 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(a.Polled("texts under another master key", auth.ResealEvery, a.Secrets.ResealTexts)),
 		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.Privacy.SealPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
-		a.Polled("routing rules", acquiring.AccountsEvery, a.Providers.ReadRules),
+		a.Polled("routing rules", acquiring.AccountsEvery, a.Rules.Read),
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Payouts.CompareFloats)),
 		a.Polled("rates", acquiring.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
 		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
-		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.Providers.ForgetCredentials)),
+		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.Accounts.ForgetCredentials)),
 		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
 		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.Sessions.PurgeSessions}),
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Privacy.Forget}),

@@ -24,7 +24,6 @@ var crowded = map[string]int{
 	"internal/store.Store":             200,
 	"internal/pay.Payment":             53,
 	"client.Client":                    64, // the whole API, for whoever imports it
-	"internal/app/acquiring.Providers": 36,
 	"internal/app/base.Base":           35,
 	"internal/app/delivery.Webhooks":   27,
 	"internal/app/payouts.Payouts":     26,

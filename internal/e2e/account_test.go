@@ -43,7 +43,7 @@ func (s *service) account(t *testing.T, id string, u *providertest.Upstream, mor
 	for _, change := range more {
 		change(&n)
 	}
-	_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), n)
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
 	must(t, err)
 }
 
@@ -157,7 +157,7 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		live := o.live()
 		s.account(t, "bank", u)
 		first, second := live.create(t, o.pix(t)), live.create(t, o.pix(t))
-		_, err := s.App.Providers.EnableAccount(ctx, s.App.Self(), "bank", false)
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank", false)
 		must(t, err)
 		if got := live.routable(t); got != "false 0" {
 			t.Errorf("a disabled account is routable: %s", got)
@@ -170,10 +170,10 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		if got := live.status(t, first); got != "completed" {
 			t.Errorf("the first is %s, want completed", got)
 		}
-		if _, err := s.App.Providers.RemoveAccount(ctx, s.App.Self(), "bank", false); err != nil {
+		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err != nil {
 			t.Errorf("nothing is open, and it cannot be removed: %v", err)
 		}
-		_, err = s.App.Providers.EnableAccount(ctx, s.App.Self(), "bank", true)
+		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank", true)
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
 			t.Errorf("a removed account was enabled: %v", err)
 		}
@@ -188,7 +188,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		s.account(t, "bank", u)
 		s.account(t, "bank-2", u)
 		id := o.live().create(t, o.pix(t))
-		if _, err := s.App.Providers.RemoveAccount(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
+		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
 			t.Errorf("an account with an open payment was removed: %v", err)
 		}
 		s.removes(t, "bank-2", false)
@@ -199,7 +199,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		if got := o.live().status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
-		_, err = s.App.Providers.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
 		if err == nil || !strings.Contains(err.Error(), "used once") {
 			t.Errorf("an id was used twice: %v", err)
 		}
@@ -218,7 +218,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		})
 		must(t, err)
 		defer beside.Close()
-		account, err := beside.Providers.AddAccount(ctx, beside.Self(), acquiring.NewAccount{
+		account, err := beside.Accounts.Add(ctx, beside.Self(), acquiring.NewAccount{
 			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
 		})
 		must(t, err)
@@ -227,14 +227,14 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		}
 		eventually(t, "pix is routable", func() bool { return live.routable(t) == "true 1" })
 		id := live.create(t, o.pix(t))
-		_, err = beside.Providers.RotateAccount(ctx, beside.Self(), account.ID, map[string]string{"apiKey": "key-2"})
+		_, err = beside.Accounts.Rotate(ctx, beside.Self(), account.ID, map[string]string{"apiKey": "key-2"})
 		must(t, err)
 		u.Revoke("key-1")
 		eventually(t, "a charge is made with the new key", func() bool { return live.post(t, "/payments", o.pix(t)).status == http.StatusCreated })
-		if proof, problem, err := beside.Providers.ProveAccount(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
+		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
 			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
 		}
-		_, err = beside.Providers.EnableAccount(ctx, beside.Self(), account.ID, false)
+		_, err = beside.Accounts.Enable(ctx, beside.Self(), account.ID, false)
 		must(t, err)
 		eventually(t, "pix is not routable", func() bool { return live.routable(t) == "false 0" })
 		s.told(t, u, id, 1, "paid", "hush-hush").is(t, http.StatusOK, `{"ok":true}`)
@@ -378,7 +378,7 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 		} {
 			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)
-			_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), n)
+			_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {
 				t.Errorf("want an error that says %q, got %v", want, err)
 			}

@@ -21,7 +21,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		b := newPayer()
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.adapter()) })
-		_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
 		must(t, err)
 		o := s.shop(t)
 		limit := func(change func(*pay.PayoutLimits)) {

@@ -147,7 +147,7 @@ func (s *service) tells(t *testing.T, account, signature string, n pay.PayoutNot
 func (s *service) payOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
 	t.Helper()
 	n.Adapter, n.Live = adapter, true
-	_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), n)
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
 	must(t, err)
 }
 

@@ -301,7 +301,7 @@ func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
 	id := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
 	o.sent(t, "103")
 	o.payOut(t, id, "processing")
-	_, err := o.App.Providers.RotateAccount(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
+	_, err := o.App.Accounts.Rotate(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
 	must(t, err)
 	made, err := o.App.Batches.Make(ctx, carla, "banco")
 	if err != nil || len(made) != 1 || made[0].Lines != 1 {

@@ -19,7 +19,7 @@ func (s *service) priced(t *testing.T, prices map[string]string) {
 	for id, text := range prices {
 		fee, err := pay.ParseFee(text)
 		must(t, err)
-		_, err = s.App.Providers.EditAccount(ctx, s.App.Self(), id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 			a.Terms = []pay.RailTerms{{Fee: &fee}}
 			return a, nil
 		})
@@ -34,7 +34,7 @@ func (s *service) replays(t *testing.T, since time.Time, rules *routing.Rules, m
 	for _, change := range more {
 		change(&o)
 	}
-	done, err := s.App.Providers.ReplayRoutes(ctx, o)
+	done, err := s.App.Rules.Replay(ctx, o)
 	must(t, err)
 	return done
 }
@@ -101,7 +101,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 			"there is no account nobody": {Accounts: map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){"nobody": nil}},
 		} {
 			o.Since, o.Until = since, s.clock.now()
-			if _, err := s.App.Providers.ReplayRoutes(ctx, o); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}

@@ -20,9 +20,9 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		order := o.pix(t)
 		go func() { held <- live.post(t, "/payments", order) }()
 		soon(t, "the provider to be asked", asked)
-		_, err := s.App.Providers.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
+		_, err := s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
 		must(t, err)
-		_, err = s.App.Providers.RotateAccount(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		_, err = s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
 		must(t, err)
 		release()
 		during := soon(t, "the payment to be answered", held).want(t, http.StatusCreated).text(t, "transactionId")
@@ -30,7 +30,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		s.told(t, u, before, 1, "paid", "bank-hush").is(t, http.StatusOK, `{"ok":true}`)
 		s.told(t, u, during, 1, "paid", "bank-new").is(t, http.StatusOK, `{"ok":true}`)
 		kept := func() bool {
-			must(t, s.App.Providers.ForgetCredentials(ctx))
+			must(t, s.App.Accounts.ForgetCredentials(ctx))
 			a, err := s.App.Providers.ProviderAccount(ctx, "bank")
 			must(t, err)
 			return len(a.Before) > 0

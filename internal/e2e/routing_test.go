@@ -135,7 +135,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 			must(t, err)
 			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
 		}
-		_, err := s.App.Providers.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
 		must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
@@ -241,7 +241,7 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 // removes takes an account out of use for good.
 func (s *service) removes(t *testing.T, id string, force bool) {
 	t.Helper()
-	_, err := s.App.Providers.RemoveAccount(ctx, s.App.Self(), id, force)
+	_, err := s.App.Accounts.Remove(ctx, s.App.Self(), id, force)
 	must(t, err)
 }
 
@@ -288,7 +288,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
 			t.Errorf("10.01 USD were tried at %s", got)
 		}
-		_, err := s.App.Providers.EditAccount(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
 		must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority they were tried at %s", got)

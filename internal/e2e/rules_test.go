@@ -30,7 +30,7 @@ func (s *service) banks(t *testing.T, n int, more ...func(*acquiring.NewAccount)
 
 func (s *service) rules(t *testing.T, r routing.Rules) {
 	t.Helper()
-	_, changed, err := s.App.Providers.ApplyRules(ctx, s.App.Self(), r)
+	_, changed, err := s.App.Rules.Apply(ctx, s.App.Self(), r)
 	must(t, err)
 	if !changed {
 		t.Errorf("the rules %+v changed nothing", r)
@@ -78,21 +78,21 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			t.Errorf("a sandbox payment was tried at %s", got)
 		}
 		// A listed account that is gone leaves the others.
-		_, err := s.App.Providers.EnableAccount(ctx, s.App.Self(), "bank-3", false)
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", false)
 		must(t, err)
 		tried("bank-1")
-		_, err = s.App.Providers.EnableAccount(ctx, s.App.Self(), "bank-3", true)
+		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", true)
 		must(t, err)
-		v, changed, err := s.App.Providers.ResetRules(ctx, s.App.Self())
+		v, changed, err := s.App.Rules.Reset(ctx, s.App.Self())
 		must(t, err)
 		if !changed || v.Applied || v.Version != 2 {
 			t.Errorf("reset: %+v, changed %t", v, changed)
 		}
 		tried("bank-1 bank-2 bank-3")
-		if _, changed, err := s.App.Providers.ResetRules(ctx, s.App.Self()); err != nil || changed {
+		if _, changed, err := s.App.Rules.Reset(ctx, s.App.Self()); err != nil || changed {
 			t.Errorf("a second reset changed something: %t, %v", changed, err)
 		}
-		history, err := s.App.Providers.RulesHistory(ctx, 10)
+		history, err := s.App.Rules.History(ctx, 10)
 		must(t, err)
 		if len(history) != 2 || history[0].Applied || !history[1].Applied || history[1].Rails["pix.BRA"].Accounts[0] != "bank-3" {
 			t.Errorf("the history is %+v", history)
@@ -130,7 +130,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 			"oxxo lists small: it takes payments by": {Rails: map[string]routing.Rule{"cash.oxxo.MEX": {Accounts: []string{"small"}}}},
 		} {
 			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
-			if _, _, err := s.App.Providers.ApplyRules(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %q", rules, err, want)
 			}
 		}
@@ -207,7 +207,7 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 			banks[0].ServeHTTP(w, r)
 		}))
 		t.Cleanup(line.Close)
-		_, err := s.App.Providers.EditAccount(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.BaseURL = line.URL; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.BaseURL = line.URL; return a, nil })
 		must(t, err)
 		r := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
 		id := r.text(t, "transactionId")

@@ -38,7 +38,7 @@ func (d *drill) refusedAs(t *testing.T, err error, reason string) {
 func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 	for name, untold := range map[string]func(t *testing.T, d *drill){
 		"the account is removed": func(t *testing.T, d *drill) {
-			_, err := d.App.Providers.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
+			_, err := d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
 			must(t, err)
 		},
 		"the word has no meaning": func(_ *testing.T, d *drill) { d.lines["acme-1"].fails(strange) },
@@ -231,7 +231,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 					t.Fatalf("the refund is not under way: %s", c)
 				}
 				d.clock.advance(time.Minute)
-				_, err = d.App.Providers.RemoveAccount(ctx, d.App.Self(), "acme-1", true)
+				_, err = d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
 				must(t, err)
 				if c, err = d.ruleClaim(claims.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
 					t.Errorf("the operator says %s: %s, %v", word, c, err)

@@ -96,7 +96,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	}
 	added := func(t *testing.T, b *blind) string {
 		id, n := account(t, b)
-		_, err := b.Providers.AddAccount(ctx, operator, n)
+		_, err := b.Accounts.Add(ctx, operator, n)
 		must(t, err)
 		return id
 	}
@@ -136,7 +136,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"routing rules": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Providers.ApplyRules(ctx, operator, routing.Rules{Order: routing.LeastCost})
+				_, _, err := b.Rules.Apply(ctx, operator, routing.Rules{Order: routing.LeastCost})
 				return err
 			}
 		},
@@ -163,12 +163,12 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a provider account": func(t *testing.T, b *blind) func() error {
 			_, n := account(t, b)
-			return func() error { _, err := b.Providers.AddAccount(ctx, operator, n); return err }
+			return func() error { _, err := b.Accounts.Add(ctx, operator, n); return err }
 		},
 		"an account's priority": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Providers.EditAccount(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+				_, err := b.Accounts.Edit(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 					a.Priority++
 					return a, nil
 				})
@@ -178,13 +178,13 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"an account's credentials": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Providers.RotateAccount(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
+				_, err := b.Accounts.Rotate(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
 				return err
 			}
 		},
 		"an account that rests": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
-			return func() error { _, err := b.Providers.EnableAccount(ctx, operator, id, false); return err }
+			return func() error { _, err := b.Accounts.Enable(ctx, operator, id, false); return err }
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {

@@ -12,13 +12,13 @@ import (
 // pay; leaves ends it.
 func (s *service) serves(t *testing.T) (leaves func()) {
 	t.Helper()
-	_, err := s.App.Providers.AddAccount(ctx, s.App.Self(), acquiring.NewAccount{
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{
 		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
 		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
 	})
 	must(t, err)
 	return func() {
-		_, err := s.App.Providers.EnableAccount(ctx, s.App.Self(), "somebody", false)
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "somebody", false)
 		must(t, err)
 	}
 }

@@ -108,12 +108,12 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		return err
 	}
 	for i, name := range accounts {
-		if _, err := a.Providers.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
 	for i, name := range payers {
-		if _, err := a.Providers.AddAccount(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}

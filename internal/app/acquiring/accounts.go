@@ -31,15 +31,15 @@ type NewAccount struct {
 	Disabled    bool
 }
 
-// AddAccount opens a provider account; running servers use it within seconds.
+// Add opens a provider account; running servers use it within seconds.
 // Nobody is called.
 //
 // Errors: invalid_request for what is wrong with it, conflict_state for an id that
 // was used. None of them holds a credential.
-func (ps *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
-	now := ps.Now()
+func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
+	now := ac.Now()
 	if n.ID == "" {
-		n.ID = ps.NewID(pay.AccountPrefix, now)
+		n.ID = ac.NewID(pay.AccountPrefix, now)
 	}
 	status := pay.AccountEnabled
 	if n.Disabled {
@@ -49,14 +49,14 @@ func (ps *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount)
 		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
 		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
 	}
-	if err := ps.checkAccount(ctx, fresh, n.Credentials); err != nil {
+	if err := ac.check(ctx, fresh, n.Credentials); err != nil {
 		return fresh, err
 	}
-	if fresh.Credentials, err = ps.sealCredentials(fresh.ID, n.Credentials); err != nil {
+	if fresh.Credentials, err = ac.providers.sealCredentials(fresh.ID, n.Credentials); err != nil {
 		return fresh, err
 	}
 	err = base.Again(func() error {
-		_, err := ps.Store.Account(ctx, n.ID)
+		_, err := ac.Store.Account(ctx, n.ID)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
 				Details: pay.Details{Reason: "id_taken"}}
@@ -69,28 +69,28 @@ func (ps *Providers) AddAccount(ctx context.Context, by pay.Actor, n NewAccount)
 			return err
 		}
 		account = next
-		change.Audit = ps.AuditAccount(by, pay.ProviderAdded, next, terms(next))
-		return ps.Store.Commit(ctx, change)
+		change.Audit = ac.providers.AuditAccount(by, pay.ProviderAdded, next, terms(next))
+		return ac.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return fresh, err
 	}
-	ps.Reread(ctx, "provider accounts", ps.ReadAccounts)
+	ac.Reread(ctx, "provider accounts", ac.providers.ReadAccounts)
 	return account, nil
 }
 
-// checkAccount says what is wrong with an account that the account's own words
+// check says what is wrong with an account that the account's own words
 // do not tell.
 //
 // Errors: invalid_request.
-func (ps *Providers) checkAccount(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := ps.Simulated[account.ID]; taken || account.ID == SimulatedPayouts {
+func (ac *Accounts) check(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
+	if _, taken := ac.providers.Simulated[account.ID]; taken || account.ID == SimulatedPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
 		return err
 	}
-	adapter, err := ps.Adapter(account.Adapter)
+	adapter, err := ac.providers.Adapter(account.Adapter)
 	if err != nil {
 		return invalid("adapter", err.Error())
 	}
@@ -104,7 +104,7 @@ func (ps *Providers) checkAccount(ctx context.Context, account pay.ProviderAccou
 		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		_, err := ps.Store.Merchant(ctx, account.Merchant)
+		_, err := ac.Store.Merchant(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
 		}
@@ -112,7 +112,7 @@ func (ps *Providers) checkAccount(ctx context.Context, account pay.ProviderAccou
 			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
 		}
 	}
-	_, _, err = ps.openClient(adapter, account, credentials)
+	_, _, err = ac.providers.openClient(adapter, account, credentials)
 	if wrong, ok := errors.AsType[*provider.FieldError](err); ok {
 		return invalid("credentials."+wrong.Field, wrong.Error())
 	}
@@ -187,10 +187,10 @@ func terms(account pay.ProviderAccount) map[string]string {
 	return told
 }
 
-// changeAccount decides about an account and writes what came of it.
-func (ps *Providers) changeAccount(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
+// change decides about an account and writes what came of it.
+func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
 	done, err := base.Decide(func() (pay.ProviderAccount, error) {
-		account, err := ps.Store.Account(ctx, id)
+		account, err := ac.Store.Account(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
@@ -198,21 +198,21 @@ func (ps *Providers) changeAccount(ctx context.Context, by pay.Actor, id string,
 		if err != nil || next.Version == account.Version {
 			return next, err
 		}
-		change.Audit = ps.AuditAccount(by, act, next, details)
-		return next, ps.Store.Commit(ctx, change)
+		change.Audit = ac.providers.AuditAccount(by, act, next, details)
+		return next, ac.Store.Commit(ctx, change)
 	})
 	if err != nil {
 		return done, err
 	}
-	ps.Reread(ctx, "provider accounts", ps.ReadAccounts)
+	ac.Reread(ctx, "provider accounts", ac.providers.ReadAccounts)
 	return done, nil
 }
 
-// EditAccount changes an account's settings. edit may refuse what it is given.
+// Edit changes an account's settings. edit may refuse what it is given.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
-func (ps *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
-	return ps.changeAccount(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+func (ac *Accounts) Edit(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
+	return ac.change(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if err := account.Present(); err != nil {
 			return account, pay.Change{}, nil, err
 		}
@@ -223,50 +223,50 @@ func (ps *Providers) EditAccount(ctx context.Context, by pay.Actor, id string, e
 		if reflect.DeepEqual(edited, account) {
 			return account, pay.Change{}, nil, nil
 		}
-		next, change, err := edited.Save(ps.Now())
+		next, change, err := edited.Save(ac.Now())
 		if err != nil {
 			return account, change, nil, err
 		}
-		credentials, err := ps.unsealCredentials(id, account.Credentials)
+		credentials, err := ac.providers.unsealCredentials(id, account.Credentials)
 		if err == nil {
-			err = ps.checkAccount(ctx, edited, credentials)
+			err = ac.check(ctx, edited, credentials)
 		}
 		return next, change, terms(next), err
 	})
 }
 
-// RotateAccount puts new credentials in place of those named; the others stay.
+// Rotate puts new credentials in place of those named; the others stay.
 // Calls under way end with the old ones, and notifications signed with those are
 // taken for pay.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
-func (ps *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
 	if len(credentials) == 0 {
 		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
-	return ps.changeAccount(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 			return account, pay.Change{}, nil, err
 		}
 		if err := account.Present(); err != nil {
 			return refuse(err)
 		}
-		present, err := ps.unsealCredentials(id, account.Credentials)
+		present, err := ac.providers.unsealCredentials(id, account.Credentials)
 		if err != nil {
 			return refuse(err)
 		}
-		now := ps.Now()
-		before, err := ps.sealPast(account, present, now)
+		now := ac.Now()
+		before, err := ac.providers.sealPast(account, present, now)
 		if err != nil {
 			return refuse(err)
 		}
 		named := slices.Sorted(maps.Keys(credentials))
 		maps.Copy(present, credentials)
 		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an optional one is given up
-		if err := ps.checkAccount(ctx, account, present); err != nil {
+		if err := ac.check(ctx, account, present); err != nil {
 			return refuse(err)
 		}
-		sealed, err := ps.sealCredentials(id, present)
+		sealed, err := ac.providers.sealCredentials(id, present)
 		if err != nil {
 			return refuse(err)
 		}
@@ -276,15 +276,15 @@ func (ps *Providers) RotateAccount(ctx context.Context, by pay.Actor, id string,
 }
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
-func (ps *Providers) ForgetCredentials(ctx context.Context) error {
-	list, err := ps.Store.Accounts(ctx)
+func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
+	list, err := ac.Store.Accounts(ctx)
 	for _, account := range list {
-		if _, _, spent := account.Forget(ps.Now()); !spent {
+		if _, _, spent := account.Forget(ac.Now()); !spent {
 			continue
 		}
-		_, failed := ps.changeAccount(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
+		_, failed := ac.change(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
 			func(read pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-				next, change, _ := read.Forget(ps.Now())
+				next, change, _ := read.Forget(ac.Now())
 				return next, change, nil, nil
 			})
 		err = errors.Join(err, failed)
@@ -292,15 +292,15 @@ func (ps *Providers) ForgetCredentials(ctx context.Context) error {
 	return err
 }
 
-// EnableAccount lets an account take new charges, or no more of them.
+// Enable lets an account take new charges, or no more of them.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (ps *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
+func (ac *Accounts) Enable(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
 	act, status := pay.ProviderEnabled, pay.AccountEnabled
 	if !on {
 		act, status = pay.ProviderDisabled, pay.AccountDisabled
 	}
-	return ps.changeAccount(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
 		if account.Status == status {
 			return account, pay.Change{}, nil, nil
 		}
@@ -308,21 +308,21 @@ func (ps *Providers) EnableAccount(ctx context.Context, by pay.Actor, id string,
 		if edited.Status != pay.AccountRemoved {
 			edited.Status = status
 		}
-		next, change, err := edited.Save(ps.Now())
+		next, change, err := edited.Save(ac.Now())
 		return next, change, nil, err
 	})
 }
 
-// RemoveAccount takes an account out of use for good.
+// Remove takes an account out of use for good.
 //
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
-func (ps *Providers) RemoveAccount(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
-	return ps.changeAccount(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		open, err := ps.Store.OpenAt(ctx, id)
+func (ac *Accounts) Remove(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
+	return ac.change(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+		open, err := ac.Store.OpenAt(ctx, id)
 		if err != nil {
 			return account, pay.Change{}, nil, err
 		}
-		next, change, err := account.Remove(open, force, ps.Now())
+		next, change, err := account.Remove(open, force, ac.Now())
 		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
 	})
 }
@@ -337,19 +337,19 @@ const (
 	ProofUnproved Proof = "unproved" // the adapter has no call that costs nothing
 )
 
-// ProveAccount asks the provider whether an account's credentials work, with a
+// Prove asks the provider whether an account's credentials work, with a
 // call that costs nothing. The problem is why they do not, "" when they do.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (ps *Providers) ProveAccount(ctx context.Context, id string) (proof Proof, problem string, err error) {
-	account, err := ps.Store.Account(ctx, id)
+func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem string, err error) {
+	account, err := ac.Store.Account(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
 	if err := account.Present(); err != nil {
 		return "", "", err
 	}
-	d := ps.OpenDesk(account)
+	d := ac.providers.OpenDesk(account)
 	if d.Broken != nil {
 		return ProofFails, d.Broken.Error(), nil
 	}

@@ -21,18 +21,18 @@ const (
 	AppliedUnchanged Applied = "unchanged"
 )
 
-// ApplyAccount makes an account as it is declared: it is opened, or what differs
+// Apply makes an account as it is declared: it is opened, or what differs
 // is changed. Doing it twice changes nothing.
 //
 // Errors: what is wrong with it, that it was removed, or that the present one is
 // of another adapter, environment or merchant, which an account keeps for life.
-func (ps *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
+func (ac *Accounts) Apply(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
-	present, err := ps.Store.Account(ctx, n.ID)
+	present, err := ac.Store.Account(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err := ps.AddAccount(ctx, by, n)
+		_, err := ac.Add(ctx, by, n)
 		return AppliedAdded, err
 	}
 	if err != nil {
@@ -44,11 +44,11 @@ func (ps *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccoun
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
 		done = AppliedChanged
-		if _, err := ps.EditAccount(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
+		if _, err := ac.Edit(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
 			return "", err
 		}
 	}
-	credentials, err := ps.unsealCredentials(n.ID, present.Credentials)
+	credentials, err := ac.providers.unsealCredentials(n.ID, present.Credentials)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func (ps *Providers) ApplyAccount(ctx context.Context, by pay.Actor, n NewAccoun
 			n.Credentials[name] = ""
 		}
 	}
-	_, err = ps.RotateAccount(ctx, by, n.ID, n.Credentials)
+	_, err = ac.Rotate(ctx, by, n.ID, n.Credentials)
 	return AppliedChanged, err
 }
 

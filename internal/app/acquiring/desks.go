@@ -57,6 +57,24 @@ func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers 
 	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: base.NewLatch()}
 }
 
+// Accounts are the operator's accounts at providers, as he adds, changes and removes them.
+type Accounts struct {
+	*base.Base
+	providers *Providers
+}
+
+// NewAccounts returns them; what changes is told to the providers' side.
+func NewAccounts(providers *Providers) *Accounts { return &Accounts{providers.Base, providers} }
+
+// Rules are the operator's rules by which payments go through his accounts.
+type Rules struct {
+	*base.Base
+	providers *Providers
+}
+
+// NewRules returns them; what changes is told to the providers' side.
+func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, providers} }
+
 // Desk is a provider account as this node calls it.
 type Desk struct {
 	Account pay.ProviderAccount

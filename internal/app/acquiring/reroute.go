@@ -42,15 +42,15 @@ const (
 	scoresBefore   = 48 * time.Hour
 )
 
-// ReplayRoutes runs past payments through other rules, and accounts that are otherwise, and
+// Replay runs past payments through other rules, and accounts that are otherwise, and
 // tells what would have differed. It reads the period twice and holds a page of it.
 //
 // Errors: what is wrong with the rules or the accounts.
-func (ps *Providers) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
-	if done.InForce, err = ps.Rules(ctx); err != nil {
+func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
+	if done.InForce, err = ru.Current(ctx); err != nil {
 		return done, err
 	}
-	if o.Rail != "" && !ps.isRail(o.Rail) {
+	if o.Rail != "" && !ru.isRail(o.Rail) {
 		return done, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", o.Rail)
 	}
 	c := replay.Config{Since: o.Since, Examples: o.Examples}
@@ -58,23 +58,23 @@ func (ps *Providers) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerou
 	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
 		c.Changed.Rules = *o.Rules
 	}
-	list, err := ps.Store.Accounts(ctx)
+	list, err := ru.Store.Accounts(ctx)
 	if err != nil {
 		return done, err
 	}
-	c.InForce.Accounts = ps.withRails(list)
+	c.InForce.Accounts = ru.withRails(list)
 	var changed []pay.ProviderAccount
-	changed, done.Changed, err = ps.otherwise(list, o.Accounts)
+	changed, done.Changed, err = ru.otherwise(list, o.Accounts)
 	if err != nil {
 		return done, err
 	}
-	c.Changed.Accounts = ps.withRails(changed)
-	if err := ps.checkRules(c.Changed.Rules, changed); err != nil {
+	c.Changed.Accounts = ru.withRails(changed)
+	if err := ru.check(c.Changed.Rules, changed); err != nil {
 		return done, err
 	}
 
 	survey := replay.NewSurvey()
-	if err = ps.eachPast(ctx, o, o.Since, survey.Add, nil); err != nil {
+	if err = ru.eachPast(ctx, o, o.Since, survey.Add, nil); err != nil {
 		return done, err
 	}
 	before := circuitsBefore
@@ -82,7 +82,7 @@ func (ps *Providers) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerou
 		before = scoresBefore
 	}
 	r := replay.New(c, survey)
-	err = ps.eachPast(ctx, o, o.Since.Add(-before), r.Add, func(p pay.Payment) {
+	err = ru.eachPast(ctx, o, o.Since.Add(-before), r.Add, func(p pay.Payment) {
 		if !p.Times.Created.Before(o.Since) {
 			done.Simulated++
 		}
@@ -94,19 +94,19 @@ func (ps *Providers) ReplayRoutes(ctx context.Context, o PastRoutes) (done Rerou
 // eachPast calls with the payments from a moment to the end of the period that went
 // through accounts of the operator's, in order of time. skipped, if any, is called
 // with those of the simulated providers.
-func (ps *Providers) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
+func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
-		page, err := ps.Store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
+		page, err := ru.Store.PaymentsBetween(ctx, o.Live, after, before, replayPage)
 		if err != nil {
 			return err
 		}
 		for _, p := range page {
 			after = p.ID
-			rail := ps.catalog.ByID[p.RailID]
+			rail := ru.providers.catalog.ByID[p.RailID]
 			switch {
 			case o.Rail != "" && rail.Key != o.Rail:
-			case ps.played(p):
+			case ru.played(p):
 				if skipped != nil {
 					skipped(p)
 				}
@@ -121,12 +121,12 @@ func (ps *Providers) eachPast(ctx context.Context, o PastRoutes, from time.Time,
 }
 
 // played reports whether a payment went to the simulated providers.
-func (ps *Providers) played(p pay.Payment) bool {
-	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ps.Simulated[at.Provider] != nil })
+func (ru *Rules) played(p pay.Payment) bool {
+	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.Simulated[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.
-func (ps *Providers) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
+func (ru *Rules) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
 	all = slices.Clone(list)
 	var wrong []error
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
@@ -137,7 +137,7 @@ func (ps *Providers) otherwise(list []pay.ProviderAccount, changes map[string]fu
 		}
 		account, err := changes[id](all[i])
 		if err == nil {
-			err = cmp.Or(account.Check(), ps.takesRails(account))
+			err = cmp.Or(account.Check(), ru.takesRails(account))
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
@@ -149,8 +149,8 @@ func (ps *Providers) otherwise(list []pay.ProviderAccount, changes map[string]fu
 }
 
 // takesRails says which rails an account has that its adapter lacks.
-func (ps *Providers) takesRails(account pay.ProviderAccount) error {
-	adapter, err := ps.Adapter(account.Adapter)
+func (ru *Rules) takesRails(account pay.ProviderAccount) error {
+	adapter, err := ru.providers.Adapter(account.Adapter)
 	if err != nil {
 		return err
 	}

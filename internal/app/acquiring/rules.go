@@ -35,37 +35,37 @@ type RulesVersion struct {
 // ErrNoRules says that a version of the routing rules never was.
 var ErrNoRules = errors.New("there is no such version of the routing rules")
 
-// ReadRules learns of the routing rules in the database, where they were changed.
-func (ps *Providers) ReadRules(ctx context.Context) error {
-	ps.renewing.Lock() // a slow read must not undo what a later one found
-	defer ps.renewing.Unlock()
-	mark, err := ps.Store.RulesMark(ctx)
-	known := ps.Ruled.Load()
+// Read learns of the routing rules in the database, where they were changed.
+func (ru *Rules) Read(ctx context.Context) error {
+	ru.providers.renewing.Lock() // a slow read must not undo what a later one found
+	defer ru.providers.renewing.Unlock()
+	mark, err := ru.Store.RulesMark(ctx)
+	known := ru.providers.Ruled.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
 	}
-	v, err := ps.rulesAt(ctx, mark)
+	v, err := ru.rulesAt(ctx, mark)
 	if err != nil {
 		return err
 	}
-	ps.Ruled.Store(&Ruling{v.Rules, v.Version})
+	ru.providers.Ruled.Store(&Ruling{v.Rules, v.Version})
 	return nil
 }
 
 // rulesAt reads a version of the rules. Version 0 is that nobody applied any.
-func (ps *Providers) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
+func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
 	if version == 0 {
-		return RulesVersion{Rules: routing.Rules{Order: ps.Routing}}, nil
+		return RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}}, nil
 	}
-	row, err := ps.Store.Rules(ctx, version)
+	row, err := ru.Store.Rules(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
-	return ps.rulesOf(row)
+	return ru.rulesOf(row)
 }
 
-func (ps *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
-	v := RulesVersion{Rules: routing.Rules{Order: ps.Routing}, Version: row.Version, At: row.At}
+func (ru *Rules) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
+	v := RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
 	}
@@ -76,103 +76,103 @@ func (ps *Providers) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
 	return v, nil
 }
 
-// Rules returns the routing rules that count now.
-func (ps *Providers) Rules(ctx context.Context) (RulesVersion, error) {
-	mark, err := ps.Store.RulesMark(ctx)
+// Current returns the routing rules that count now.
+func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
+	mark, err := ru.Store.RulesMark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
 	}
-	return ps.rulesAt(ctx, mark)
+	return ru.rulesAt(ctx, mark)
 }
 
-// RulesHistory lists the newest versions of the rules, newest first.
-func (ps *Providers) RulesHistory(ctx context.Context, limit int) ([]RulesVersion, error) {
-	rows, err := ps.Store.RulesList(ctx, limit)
+// History lists the newest versions of the rules, newest first.
+func (ru *Rules) History(ctx context.Context, limit int) ([]RulesVersion, error) {
+	rows, err := ru.Store.RulesList(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]RulesVersion, len(rows))
 	for i, row := range rows {
-		if list[i], err = ps.rulesOf(row); err != nil {
+		if list[i], err = ru.rulesOf(row); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// ApplyRules puts rules in force on all nodes, within a second or two. The same ones
+// Apply puts rules in force on all nodes, within a second or two. The same ones
 // again change nothing.
 //
 // Errors: what is wrong with them.
-func (ps *Providers) ApplyRules(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
-	if err := ps.CheckRules(ctx, rules); err != nil {
+func (ru *Rules) Apply(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+	if err := ru.Check(ctx, rules); err != nil {
 		return v, false, err
 	}
 	doc, err := json.Marshal(rules)
 	if err != nil {
 		return v, false, err
 	}
-	return ps.changeRules(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
+	return ru.change(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
 }
 
-// ResetRules takes the rules back: each node decides as it was configured to.
-func (ps *Providers) ResetRules(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
-	return ps.changeRules(ctx, by, nil, pay.RoutingReset, nil)
+// Reset takes the rules back: each node decides as it was configured to.
+func (ru *Rules) Reset(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
+	return ru.change(ctx, by, nil, pay.RoutingReset, nil)
 }
 
-func (ps *Providers) changeRules(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := pay.RoutingRules{}
-		mark, err := ps.Store.RulesMark(ctx)
+		mark, err := ru.Store.RulesMark(ctx)
 		if err == nil && mark > 0 {
-			present, err = ps.Store.Rules(ctx, mark)
+			present, err = ru.Store.Rules(ctx, mark)
 		}
 		if err != nil {
 			return err
 		}
 		if changed = string(present.Doc) != string(doc); !changed {
-			v, err = ps.rulesAt(ctx, mark)
+			v, err = ru.rulesAt(ctx, mark)
 			return err
 		}
-		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: ps.Now()}
+		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: ru.Now()}
 		told := maps.Clone(details)
 		if told == nil {
 			told = map[string]string{}
 		}
 		told["version"] = strconv.FormatInt(row.Version, 10)
-		if v, err = ps.rulesOf(row); err != nil {
+		if v, err = ru.rulesOf(row); err != nil {
 			return err
 		}
 		// They are about both environments.
-		return ps.Store.Commit(ctx, pay.Change{
-			Rules: []pay.RoutingRules{row}, Audit: ps.Audited(by, pay.Scope{Live: true}, act, "routing", told),
+		return ru.Store.Commit(ctx, pay.Change{
+			Rules: []pay.RoutingRules{row}, Audit: ru.Audited(by, pay.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {
 		return v, false, err
 	}
-	ps.Reread(ctx, "routing rules", ps.ReadRules)
+	ru.Reread(ctx, "routing rules", ru.Read)
 	return v, changed, nil
 }
 
-// CheckRules says what is wrong with rules: by themselves, or because there is no
+// Check says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
-func (ps *Providers) CheckRules(ctx context.Context, rules routing.Rules) error {
-	list, err := ps.Store.Accounts(ctx)
+func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
+	list, err := ru.Store.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	return ps.checkRules(rules, list)
+	return ru.check(rules, list)
 }
 
-func (ps *Providers) checkRules(rules routing.Rules, list []pay.ProviderAccount) error {
+func (ru *Rules) check(rules routing.Rules, list []pay.ProviderAccount) error {
 	if err := rules.Check(); err != nil {
 		return err
 	}
-	all := ps.withRails(list)
+	all := ru.withRails(list)
 	var wrong []error
 	for _, rail := range slices.Sorted(maps.Keys(rules.Rails)) {
-		if !ps.isRail(rail) {
+		if !ru.isRail(rail) {
 			wrong = append(wrong, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", rail))
 			continue
 		}
@@ -198,8 +198,8 @@ func unlistable(list pay.Accounts, id, rail string) string {
 }
 
 // isRail reports whether the catalog has a rail of that key.
-func (ps *Providers) isRail(key string) bool {
-	for _, r := range ps.catalog.ByID {
+func (ru *Rules) isRail(key string) bool {
+	for _, r := range ru.providers.catalog.ByID {
 		if r.Key == key {
 			return true
 		}
@@ -209,10 +209,10 @@ func (ps *Providers) isRail(key string) bool {
 
 // withRails lists accounts with all their rails; one that cannot be opened serves
 // nobody.
-func (ps *Providers) withRails(list []pay.ProviderAccount) pay.Accounts {
+func (ru *Rules) withRails(list []pay.ProviderAccount) pay.Accounts {
 	all := make(pay.Accounts, 0, len(list))
 	for _, account := range list {
-		s := ps.StatusOf(account)
+		s := ru.providers.StatusOf(account)
 		if account.Status != pay.AccountRemoved {
 			account.Rails = s.On
 		}
