@@ -21,12 +21,12 @@ var crowded = map[string]int{
 	"internal/pay":   66,
 	"internal/store": 88,
 
-	"internal/store.Store":             200,
-	"internal/pay.Payment":             53,
-	"client.Client":                    64, // the whole API, for whoever imports it
-	"internal/app/base.Base":           35,
-	"internal/app/delivery.Webhooks":   27,
-	"internal/app/payouts.Payouts":     26,
+	"internal/store.Store":           200,
+	"internal/pay.Payment":           53,
+	"client.Client":                  64, // the whole API, for whoever imports it
+	"internal/app/base.Base":         35,
+	"internal/app/delivery.Webhooks": 27,
+	"internal/app/payouts.Payouts":   26,
 }
 
 // receiver is the name of the type that a method is of, "" for a function.
