@@ -427,15 +427,6 @@ func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Page
 // onlyHTTPS is for browsers that came to a service whose address is https: they come back so.
 var onlyHTTPS = []string{"max-age=31536000"}
 
-func answer(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Security-Policy", web.NoPage)
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
-}
-
 func (s *Service) serve(l net.Listener, h http.Handler) {
 	server := web.Server(h, s.log)
 	s.servers = append(s.servers, server)

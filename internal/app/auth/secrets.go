@@ -50,8 +50,8 @@ type signingKeys struct {
 // ErrForeignKey tells of a master key that does not belong to the database.
 var ErrForeignKey = errors.New("the master key does not fit this database")
 
-// Secrets are what all that is encrypted and signed is encrypted and signed with: the root, master keys and the keys of tokens. It is
-// safe for use by many goroutines.
+// Secrets are the keys that encrypt texts and sign tokens: the root, the master keys and the signing
+// keys. It is safe for use by many goroutines.
 type Secrets struct {
 	*base.Base
 	ttl     time.Duration // of an access token
