@@ -8,29 +8,68 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const auditSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, actor_kind TEXT!, actor TEXT!, ip TEXT!, request TEXT!, " +
-	"act TEXT!, object TEXT!, at BIGINT!, doc TEXT!, commitment TEXT!, note_commitment TEXT!"
+var auditTable = describe(table[pay.AuditEntry]{
+	name: "audit",
+	of:   audits,
+	id:   auditID,
+	fields: func(f *fields, e *pay.AuditEntry) {
+		f.text("id!", &e.ID)
+		f.text("merchant!", &e.Merchant)
+		f.text("shop!", &e.Shop)
+		f.flag("live!", &e.Live)
+		word(f, "actor_kind!", &e.By.Kind)
+		f.text("actor!", &e.By.ID)
+		f.written("ip!", "") // of entries from before addressesTable
+		f.text("request!", &e.By.Request)
+		word(f, "act!", &e.Act)
+		f.text("object!", &e.Object)
+		f.time("at!", &e.At)
+		f.converted("doc!", func() string {
+			if len(e.Details) == 0 {
+				return "{}"
+			}
+			return encode(e.Details)
+		}, func(text string) error { return json.Unmarshal([]byte(text), &e.Details) })
+		f.written("commitment!", pay.Commitment(e.By.IP, e.Salt))
+		f.written("note_commitment!", pay.Commitment(e.Note, e.Salt))
+	},
+})
 
-var auditTable = newTable("audit", auditSpec, func(e *pay.AuditEntry) string { return e.ID }, nil,
-	func(r *rows, e *pay.AuditEntry) {
-		doc := "{}"
-		if len(e.Details) > 0 {
-			doc = encode(e.Details)
-		}
-		r.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.By.Kind), e.By.ID, "", e.By.Request, string(e.Act), e.Object).
-			number(micros(e.At)).text(doc, pay.Commitment(e.By.IP, e.Salt), pay.Commitment(e.Note, e.Salt))
-	})
+func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
+func auditID(e *pay.AuditEntry) string      { return e.ID }
 
 // addressesTable has the addresses that entries are about, apart from what is sealed of them.
-// Entries from before have theirs in ip.
-var addressesTable = newTable("audit_addresses", "id TEXT!, address TEXT!, salt TEXT!", func(e *pay.AuditEntry) string { return e.ID }, nil,
-	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.By.IP, e.Salt) })
+var addressesTable = describe(table[pay.AuditEntry]{
+	name: "audit_addresses",
+	of:   audits,
+	only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
+	id:   auditID,
+	fields: func(f *fields, e *pay.AuditEntry) {
+		f.text("id!", &e.ID)
+		f.text("address!", &e.By.IP)
+		f.text("salt!", &e.Salt)
+	},
+})
 
-const (
-	selectAddresses = `
-SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`
-	selectNotes = `
-SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`
+// notesTable has what operators wrote, in the same way.
+var notesTable = describe(table[pay.AuditEntry]{
+	name: "audit_notes",
+	of:   audits,
+	only: func(e *pay.AuditEntry) bool { return e.Note != "" },
+	id:   auditID,
+	fields: func(f *fields, e *pay.AuditEntry) {
+		f.text("id!", &e.ID)
+		f.text("object!", &e.Object)
+		f.text("note!", &e.Note)
+		f.text("salt!", &e.Salt)
+	},
+})
+
+var (
+	selectAddresses = statement(`
+SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`)
+	selectNotes = statement(`
+SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`)
 )
 
 // addressesOf proves that the addresses or notes are those that the sealed entries were written
@@ -54,20 +93,10 @@ func addressesOf(text string) func(*checker, asking, string, string) ([]Broken, 
 	}
 }
 
-// notesTable has what operators wrote, in the same way.
-var notesTable = newTable("audit_notes", "id TEXT!, object TEXT!, note TEXT!, salt TEXT!", func(e *pay.AuditEntry) string { return e.ID }, nil,
-	func(r *rows, e *pay.AuditEntry) { r.text(e.ID, e.Object, e.Note, e.Salt) })
-
-func hasNote(e *pay.AuditEntry) bool { return e.Note != "" }
-
-func hasAddress(e *pay.AuditEntry) bool { return e.By.IP != "" }
-
-func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
-
-const selectAudit = `
+var selectAudit = statement(`
 SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(nullif(a.address, ''), e.ip), e.request, e.act, e.object, e.at, e.doc, coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
-WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`
+WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
 // Audit lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.

@@ -10,6 +10,26 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+var transfersTable = describe(table[ledger.Transfer]{
+	name: "transfers",
+	of:   func(c *pay.Change) []ledger.Transfer { return c.Transfers },
+	id:   func(t *ledger.Transfer) string { return t.ID },
+	fields: func(f *fields, t *ledger.Transfer) {
+		f.text("id!", &t.ID)
+		f.text("merchant!", &t.Merchant)
+		f.flag("live!", &t.Live)
+		word(f, "kind!", &t.Kind)
+		f.text("payment!", &t.Payment)
+		f.text("claim!", &t.Claim)
+		f.amount("amount_local!", "currency_local!", &t.Local)
+		f.time("at!", &t.At)
+		f.converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
+			t.Postings, err = parsePostings(text)
+			return err
+		})
+	},
+})
+
 const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
   b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks,
   b.in_transit, b.paid_out, b.withdrawal_fees, b.float, b.float_committed, b.float_paid, b.float_funding`
@@ -24,7 +44,7 @@ const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGI
   float BIGINT, float_committed BIGINT, float_paid BIGINT, float_funding BIGINT, movements BIGINT`
 
 // upsertBalances adds the deltas to the balances.
-var upsertBalances = func() string {
+var upsertBalances = statement(func() string {
 	var names, sets []string
 	for _, c := range balanceRows {
 		names = append(names, c.name)
@@ -35,7 +55,7 @@ var upsertBalances = func() string {
 	columns := strings.Join(names, ", ")
 	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE {unless lost}" +
 		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
-}()
+}())
 
 func scanBalances(r row) (tenant, ledger.Balances, error) {
 	var t tenant
@@ -55,7 +75,7 @@ func scanBalances(r row) (tenant, ledger.Balances, error) {
 	return t, b, nil
 }
 
-const selectBalances = `SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`
+var selectBalances = statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances; all zero before the first transfer.
 func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {

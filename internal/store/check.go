@@ -22,6 +22,14 @@ func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID,
 // note.
 type rule struct{ name, text string }
 
+// invariants makes the rules' statements known.
+func invariants(rules []rule) []rule {
+	for _, r := range rules {
+		statement(r.text)
+	}
+	return rules
+}
+
 // smallRules gathers the rules whose statement looks at all that there is: of tables that stay
 // small, or by an index of few rows.
 func smallRules() []rule {
@@ -88,7 +96,7 @@ func (s *Store) Check(ctx context.Context) ([]Broken, error) {
 	return found.Broken, err
 }
 
-const selectNow = `SELECT {now}`
+var selectNow = statement(`SELECT {now}`)
 
 func check(ctx context.Context, db engineReads, texts map[string]string, key []byte, o CheckOptions) (Checked, error) {
 	return newChecker(db, texts, key, o).check(ctx)

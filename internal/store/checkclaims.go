@@ -3,7 +3,7 @@ package store
 const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
 
 // heldRules compare balances with the claims that are open.
-var heldRules = []rule{
+var heldRules = invariants([]rule{
 	{"frozen is what open claims hold", `
 SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
 FROM balances AS b
@@ -17,7 +17,7 @@ FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.amount) AS BIGINT) AS amount FR
   WHERE d.kind = 'inquiry' AND ` + isOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
 WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
-}
+})
 
 // What a claim's transfers booked to an account; they are named after it.
 func claimBooked(claim, account, kinds string) string {
@@ -26,7 +26,7 @@ func claimBooked(claim, account, kinds string) string {
 }
 
 // claimRules are the invariants of refunds and claims.
-var claimRules = []rule{
+var claimRules = invariants([]rule{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
@@ -124,12 +124,12 @@ WHERE c.amount <> c.came`},
 	{ruleDisputes, `
 SELECT c.id, 'not known to ' || c.payment FROM claims AS c JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + ` AND ',' || coalesce({json p.doc dispute}, '') || ',' NOT LIKE '%,' || c.id || ',%'`},
-}
+})
 
 const refundedPayments = `SELECT DISTINCT d.payment FROM claims AS d WHERE {part d.id} AND d.kind = 'user_dispute'`
 
-var fileRules = []rule{
+var fileRules = invariants([]rule{
 	{"a file belongs to evidence of its shop's claim", `
 SELECT f.id, f.claim FROM files AS f LEFT JOIN claims AS c ON c.id = f.claim
 WHERE {part f.id} AND (c.id IS NULL OR c.merchant <> f.merchant OR c.shop <> f.shop OR c.live <> f.live OR c.doc NOT LIKE '%"' || f.id || '"%')`},
-}
+})

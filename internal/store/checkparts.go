@@ -14,6 +14,7 @@ import (
 // A statement about some of its rows finds all others by their ids or by an index.
 type part struct {
 	table, prefix string // of its ids
+	next          string // where the next part begins
 	when          recency
 	rules         []rule
 	tallies       []tally
@@ -30,7 +31,7 @@ const (
 )
 
 // parts are in the order in which they are looked at.
-var parts = []part{
+var parts = lookedAt([]part{
 	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(selectAddresses)},
 	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(selectNotes)},
 	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
@@ -46,7 +47,7 @@ var parts = []part{
 	{table: "settlements", when: always, rules: settlementRules},
 	{table: "reserves", when: always, rules: reserveRules},
 	{table: "withdrawals", when: always, rules: withdrawalRules},
-}
+})
 
 const (
 	// partRows bounds what one snapshot looks at, and fewestRows how far that is cut in halves where
@@ -58,9 +59,12 @@ const (
 	behindAll = "\U0010FFFF"
 )
 
-// nextPart is where the next part begins.
-func (p part) nextPart() string {
-	return "SELECT p.id FROM " + p.table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)"
+// lookedAt makes the statements that tell where the next part of each begins.
+func lookedAt(parts []part) []part {
+	for i := range parts {
+		parts[i].next = statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
+	}
+	return parts
 }
 
 // allParts looks at everything.
@@ -114,7 +118,7 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 		rows := 0
 		err := c.read(ctx, byIndex, func(ask asking) error {
 			before, broken, sums, rows = behindAll, nil, map[string]counts{}, c.rowsAtOnce
-			err := ask(p.nextPart(), []any{from, rows}, func(r row) error { return r.Scan(&before) })
+			err := ask(p.next, []any{from, rows}, func(r row) error { return r.Scan(&before) })
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", p.table, err)
 			}
@@ -274,31 +278,11 @@ func (m *meter) done(rows int64) {
 	m.report()
 }
 
-func checkQueries() []string {
-	list := []string{selectNow, selectSizes, settlementSums, reservesHeld, selectUnclaimed, selectOwners, selectAddresses, selectNotes}
-	for _, r := range slices.Concat(quarantineRules, smallRules(), unclaimedRules) {
-		list = append(list, r.text)
-	}
-	for _, p := range parts {
-		list = append(list, p.nextPart())
-		for _, r := range p.rules {
-			list = append(list, r.text)
-		}
-		for _, t := range p.tallies {
-			list = append(list, t.text, t.counted)
-			if t.again != "" {
-				list = append(list, t.again)
-			}
-		}
-	}
-	return append(list, proofQueries()...)
-}
-
 // selectSizes is about how many rows the tables of a check have.
-var selectSizes = func() string {
+var selectSizes = statement(func() string {
 	var list []string
 	for _, p := range parts {
 		list = append(list, fmt.Sprintf("SELECT '%[1]s', {size %[1]s}", p.table))
 	}
 	return strings.Join(append(list, "SELECT 'audit', {size audit}"), " UNION ALL ")
-}()
+}())

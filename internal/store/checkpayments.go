@@ -8,7 +8,7 @@ import (
 )
 
 // paymentRules are the invariants of the rows of payments.
-var paymentRules = []rule{
+var paymentRules = invariants([]rule{
 	{"a completed payment is captured once, with its amount", `
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
@@ -39,7 +39,7 @@ SELECT p.id, {json p.doc dispute} || '; ' || count(c.id) || ' claims are open' F
 LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
 WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
 HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
-}
+})
 
 // Rules that more than one query tells.
 const (
@@ -54,7 +54,7 @@ const (
 )
 
 // flightRules are those of payments in flight and of what is small.
-var flightRules = []rule{
+var flightRules = invariants([]rule{
 	// What a dispute costs is owed; all else that is taken has to be there.
 	{"nothing of a merchant's but available is below zero", `
 SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
@@ -74,18 +74,18 @@ WHERE s.id IS NULL OR s.merchant <> p.merchant`},
 	{"a key belongs to its shop's merchant", `
 SELECT k.id, k.merchant || ' is not the merchant of ' || k.shop FROM keys AS k LEFT JOIN shops AS s ON s.id = k.shop
 WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
-}
+})
 
 // receiptRules are those of notifications.
-var receiptRules = []rule{
+var receiptRules = invariants([]rule{
 	{ruleMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
 WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + closedPrefix + `' || r.id)
   AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id)`},
-}
+})
 
 // transferRules are those of the ledger's rows.
-var transferRules = []rule{
+var transferRules = invariants([]rule{
 	{"a transfer sums to zero", `
 SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
 WHERE {part t.id} GROUP BY t.id HAVING sum(CAST(j.value AS BIGINT)) <> 0`},
@@ -114,10 +114,10 @@ WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_re
 SELECT t.id, 'not in any settlement' FROM transfers AS t
 WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + laterKinds + `) AND NOT ` + claimed + ` AND t.at < -86400000000 + coalesce((
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
-}
+})
 
 // sessionRules are those of hosted checkouts.
-var sessionRules = []rule{
+var sessionRules = invariants([]rule{
 	{"a completed session has its payment, in its own shop and environment, of its amount", `
 SELECT s.id, coalesce(p.id, q.id, 'no payment ' || s.payment) FROM sessions AS s
 LEFT JOIN payments AS p ON p.id = s.payment LEFT JOIN processing AS q ON q.id = s.payment
@@ -129,10 +129,10 @@ WHERE {part s.id} AND s.payment <> ''`},
 	{"a session belongs to its shop's merchant", `
 SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS e LEFT JOIN shops AS s ON s.id = e.shop
 WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
-}
+})
 
 // eventRules are those of what merchants are told.
-var eventRules = []rule{
+var eventRules = invariants([]rule{
 	{"an event stays with its payment's shop and environment", `
 SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
 WHERE {part e.id} AND (p.merchant <> e.merchant OR p.shop <> e.shop OR p.live <> e.live)`},
@@ -149,10 +149,10 @@ JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> '
   AND ` + wanted("e") + `
 LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
 WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
-}
+})
 
 // deliveryRules are those of what is sent to endpoints.
-var deliveryRules = []rule{
+var deliveryRules = invariants([]rule{
 	{"a delivery stays with its event's shop and environment", `
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
 WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
@@ -160,13 +160,13 @@ WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.liv
 	{"a delivery that waits has a time or is parked, another has neither", `
 SELECT d.id, d.status || ' due at ' || d.due_at FROM deliveries AS d
 WHERE {part d.id} AND ((d.status IN ('pending', 'failed')) <> (d.due_at > 0) OR d.parked AND d.status NOT IN ('pending', 'failed'))`},
-}
+})
 
-var inboxRules = []rule{
+var inboxRules = invariants([]rule{
 	{"what an inbox got stays with its subscription's shop and environment", `
 SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
 WHERE {part i.id} AND (s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live)`},
-}
+})
 
 // balancesAsRows has a row for each account of each balance, and one for the movements.
 var balancesAsRows = func() string {

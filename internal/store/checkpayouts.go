@@ -1,7 +1,7 @@
 package store
 
 // withdrawalRules are the invariants of the rows of withdrawals.
-var withdrawalRules = []rule{
+var withdrawalRules = invariants([]rule{
 	{"a withdrawal took its amount from available once", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, taken ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' AND t.kind = 'withdrawal'
@@ -54,10 +54,10 @@ HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.
   OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
 	{"a withdrawal's batch is there", `
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
-}
+})
 
 // payoutRules are those of wallets, batches, floats and verifications, of which there are few.
-var payoutRules = []rule{
+var payoutRules = invariants([]rule{
 	{"in transit is the sum of the open withdrawals", `
 SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)
 FROM balances AS b FULL JOIN (
@@ -95,4 +95,4 @@ SELECT id, status FROM wallets WHERE is_default AND status = 'disabled'`},
 SELECT id, status || ' due at ' || due_at FROM verifications WHERE (status = 'requires_input') <> (due_at > 0)`},
 	{"a verification belongs to a merchant", `
 SELECT v.id, v.merchant FROM verifications AS v LEFT JOIN merchants AS m ON m.id = v.merchant WHERE m.id IS NULL`},
-}
+})

@@ -25,8 +25,8 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 		args []any
 	}{
 		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
-		{selectIDs(sealedAudit), []any{"", 10}}, {selectIDs(sealedTransfers), []any{"", 10}},
-		{selectIDsIn(sealedAudit), []any{"", "x"}}, {selectIDsIn(sealedTransfers), []any{"", "x"}},
+		{sealedAudit.ids, []any{"", 10}}, {sealedTransfers.ids, []any{"", 10}},
+		{sealedAudit.idsIn, []any{"", "x"}}, {sealedTransfers.idsIn, []any{"", "x"}},
 		{selectAddresses, []any{"", "x"}}, {selectNotes, []any{"", "x"}},
 		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},

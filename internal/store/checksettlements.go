@@ -9,7 +9,7 @@ import (
 )
 
 // settlementRules are the invariants of the rows of settlements.
-var settlementRules = []rule{
+var settlementRules = invariants([]rule{
 	{"a settlement's net is what its totals say", `
 SELECT s.id, 'net ' || s.net FROM settlements AS s
 WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
@@ -30,10 +30,10 @@ FROM settlements AS s JOIN settlements AS n ON n.merchant = s.merchant AND n.liv
 JOIN shops AS h ON h.merchant = s.merchant AND h.created_at < n.created_at - 60000000
 LEFT JOIN events AS e ON {named e.id evt_ s.id} AND NOT (e.object <> s.id) AND NOT (e.type <> 'settlement.closed' OR e.shop <> h.id)
 WHERE {part s.id} AND e.id IS NULL`},
-}
+})
 
 // lineRules are those of the lines of settlements.
-var lineRules = []rule{
+var lineRules = invariants([]rule{
 	{"a settlement's line is its transfer", `
 SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.settlement FROM (
   SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, t.id AS transfer FROM settlement_lines AS l
@@ -45,14 +45,14 @@ LEFT JOIN settlements AS s ON s.id = l.settlement LEFT JOIN (
   FROM transfers AS t) AS t ON t.id = l.transfer
 WHERE t.id IS NULL OR s.id IS NULL OR t.merchant <> l.merchant OR t.live <> l.live OR s.merchant <> l.merchant OR s.live <> l.live
   OR t.payment <> l.payment OR t.at <> l.at OR t.net <> l.net OR t.pending <> l.pending OR t.reserve <> l.reserve OR t.gross <> l.gross`},
-}
+})
 
 func booked(account string) string {
 	return "coalesce(CAST({json t.postings " + account + "} AS BIGINT), 0)"
 }
 
 // reserveRules are those of the days of a rolling reserve.
-var reserveRules = []rule{
+var reserveRules = invariants([]rule{
 	{"a day's reserve is released once", `
 SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
   SELECT r.id, r.released, r.held, r.due_at, (
@@ -60,11 +60,11 @@ SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
     WHERE {named t.id tr_ r.id} AND t.kind = 'reserve_release') AS moved
   FROM reserves AS r WHERE {part r.id}) AS v
 WHERE v.released <> v.moved OR v.released < 0 OR (v.held > v.released) <> (v.due_at > 0)`},
-}
+})
 
 // unclaimedRules compare reserves with what no settlement has claimed yet. They look at
 // each merchant's transfers from a time on.
-var unclaimedRules = []rule{
+var unclaimedRules = invariants([]rule{
 	{"a day's reserve is not released and given back too", `
 SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
 FROM reserves AS v LEFT JOIN (
@@ -83,7 +83,7 @@ LEFT JOIN (
   WHERE t.kind <> 'reserve_release' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live
 ) AS u ON u.merchant = b.merchant AND u.live = b.live
 WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0)`},
-}
+})
 
 // recentTransfers are those of each merchant from a time on, found by the index of transfers by
 // kind and time.
@@ -97,19 +97,19 @@ var recentTransfers = func() string {
 }()
 
 // selectUnclaimed tells since when a merchant has transfers of a reserve that no settlement has claimed.
-const selectUnclaimed = `
+var selectUnclaimed = statement(`
 SELECT t.merchant, t.live, min(t.at) FROM transfers AS t
-WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live`
+WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live`)
 
-const selectOwners = `SELECT merchant, live FROM balances ORDER BY merchant, live`
+var selectOwners = statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
 
 // reservesHeld compares the reserve of each day with the lines of its payments.
-const reservesHeld = `
+var reservesHeld = statement(`
 SELECT coalesce(v.id, l.merchant), coalesce(v.held, 0) || ' held, lines of ' || coalesce(l.reserve, 0)
 FROM reserves AS v FULL JOIN (
   SELECT merchant, live, day, sum(reserve) AS reserve FROM settlement_lines WHERE day > 0 GROUP BY merchant, live, day
 ) AS l ON l.merchant = v.merchant AND l.live = v.live AND l.day = v.day
-WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0)`
+WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0)`)
 
 // settlementTotals are the totals of a settlement, and what they are of a line.
 var settlementTotals = []struct{ name, of string }{
@@ -123,7 +123,7 @@ var settlementTotals = []struct{ name, of string }{
 func listed(amount string) string { return "sum(CASE WHEN number > 0 THEN " + amount + " ELSE 0 END)" }
 
 // settlementSums compares each total with the sum of its column of the lines.
-var settlementSums = func() string {
+var settlementSums = statement(func() string {
 	sums, differ := []string{"max(number) AS last"}, []string{"s.lines <> coalesce(l.last, 0)"}
 	for _, total := range settlementTotals {
 		sums = append(sums, total.of+" AS "+total.name)
@@ -132,7 +132,7 @@ var settlementSums = func() string {
 	return "SELECT s.id, s.lines || ' lines of ' || s.net || ' cents, found ' || coalesce(l.lines, 0) || ' of ' || coalesce(l.net, 0)" +
 		" FROM settlements AS s LEFT JOIN (SELECT settlement, " + strings.Join(sums, ", ") +
 		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE " + strings.Join(differ, " OR ")
-}()
+}())
 
 // lineSums and settlementsSay are the same of a part of the lines, and as the settlements say. The
 // numbers of n lines, which are all different, are 1 to n if they are n and add up so.

@@ -26,6 +26,16 @@ type tally struct {
 	rule  rule // that statement
 }
 
+// newTally makes the tally's statements known.
+func newTally(t tally) tally {
+	statement(t.text)
+	statement(t.counted)
+	if t.again != "" {
+		statement(t.again)
+	}
+	return t
+}
+
 // counts are sums by key.
 type counts map[string][]int64
 
@@ -51,7 +61,7 @@ const keyBreak = "|"
 const environmentOf = `CASE WHEN live THEN 'production' ELSE 'sandbox' END`
 
 var (
-	paymentTally = tally{
+	paymentTally = newTally(tally{
 		name: "counters count the payments, day by day", width: 1,
 		text: `
 SELECT p.shop || '|' || p.environment || '|' || p.day || '|' || p.rail || '|' || p.method || '|' || p.country || '|' || p.status, count(*) FROM (
@@ -67,8 +77,8 @@ SELECT coalesce((SELECT sum(c.n) FROM counters AS c WHERE c.shop = $1 AND c.live
   (SELECT count(*) FROM payments AS p WHERE p.shop = $1 AND p.live = $2 AND p.created_at / 86400000000 = $3
     AND p.rail = $4 AND p.method = $5 AND p.country = $6 AND p.status = $7 AND p.id >= $8 AND p.id < $9)`,
 		args: paymentKey,
-	}
-	deliveryTally = tally{
+	})
+	deliveryTally = newTally(tally{
 		name: "counters count the deliveries", width: 1,
 		text: `
 SELECT d.subscription || '|' || d.status || '|' || d.type, count(*) FROM deliveries AS d
@@ -78,12 +88,12 @@ WHERE {part d.id} AND d.status <> 'pending' GROUP BY d.subscription, d.status, d
 SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscription = $1 AND c.status = $2 AND c.type = $3), 0),
   (SELECT count(*) FROM deliveries AS d WHERE d.subscription = $1 AND d.status = $2 AND d.type = $3)`,
 		args: func(key []string) []any { return []any{key[0], key[1], key[2]} },
-	}
-	lineTally = tally{
+	})
+	lineTally = newTally(tally{
 		name: "a settlement is the sum of its lines", width: 1 + len(settlementTotals),
 		text: lineSums, counted: settlementsSay, rule: rule{"a settlement is the sum of its lines", settlementSums},
-	}
-	reserveTally = tally{
+	})
+	reserveTally = newTally(tally{
 		name: "a day's reserve is what its payments hold", width: 1,
 		text: `
 SELECT l.merchant || '|' || l.environment || '|' || l.day, CAST(sum(l.reserve) AS BIGINT) FROM (
@@ -91,7 +101,7 @@ SELECT l.merchant || '|' || l.environment || '|' || l.day, CAST(sum(l.reserve) A
 GROUP BY l.merchant, l.environment, l.day`,
 		counted: `SELECT v.merchant || '|' || ` + environmentOf + ` || '|' || v.day, v.held FROM reserves AS v`,
 		rule:    rule{"a day's reserve is what its payments hold", reservesHeld},
-	}
+	})
 )
 
 // paymentKey are the arguments for a kind of payments of a day. A production payment's id has the

@@ -47,20 +47,20 @@ type committer struct {
 
 func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt_")} }
 
-const (
-	noteBatch = `UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`
+var (
+	noteBatch = statement(`UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`)
 
 	// A program that does not know a contract migration gets no row.
-	claimCommitter = `INSERT INTO committers (id, fence, done, at, schema)
+	claimCommitter = standalone(`INSERT INTO committers (id, fence, done, at, schema)
 SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + selectContracts + `) <= CAST($2 AS BIGINT)
-ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`
+ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`)
 
-	selectWritten = `SELECT done FROM committers WHERE id = $1`
+	selectWritten = statement(`SELECT done FROM committers WHERE id = $1`)
 
-	dropCommitter = `DELETE FROM committers WHERE id = $1`
+	dropCommitter = standalone(`DELETE FROM committers WHERE id = $1`)
 
 	// One that has written nothing for a week has nothing to find out.
-	dropCommitters = `DELETE FROM committers WHERE at < {now} - 604800000000`
+	dropCommitters = standalone(`DELETE FROM committers WHERE at < {now} - 604800000000`)
 )
 
 // note is the first statement of the next batch.

@@ -45,7 +45,7 @@ func typeColumns(columns []column) string {
 // rowTypes lists the types of the queries' rows by their names.
 func rowTypes() map[string][]column {
 	types := map[string][]column{}
-	for _, query := range queries() {
+	for _, query := range statements {
 		_, rest, found := strings.Cut(query, "{rows:")
 		spec, _, _ := strings.Cut(rest, "}")
 		if columns := parseColumns(spec); found && composite(columns) {

@@ -36,16 +36,16 @@ func (k counter) compare(o counter) int {
 // count is how many payments there are, and how many of them allDays has too.
 type count struct{ n, rolled int64 }
 
-const (
+var (
 	counterSpec = "shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT, rolled BIGINT"
 	counterKey  = "shop, live, day, rail, country, status, method"
 
 	// upsertCounters adds to the counters of payments.
-	upsertCounters = `
+	upsertCounters = statement(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE {unless lost}
-ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`
+ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
 )
 
 var counterRows = parseColumns(counterSpec)
@@ -75,7 +75,7 @@ func (w *write) addCounters(steps []step) []step {
 		}
 		deltas[k] = c
 	}
-	for _, p := range gather(w.kept, payments, nil) {
+	for _, p := range gather(w.kept, paymentsTable.of, nil) {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
@@ -99,23 +99,21 @@ const (
 	slackDays = 7
 	// rollPage is how many counters are read at a time to be rolled up.
 	rollPage = 2000
+)
 
-	selectRolledUp = `SELECT day FROM watermarks WHERE id = 'counters'`
-	raiseRolledUp  = `UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`
-	selectUnrolled = `SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`
+var (
+	selectRolledUp = statement(`SELECT day FROM watermarks WHERE id = 'counters'`)
+	raiseRolledUp  = standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
+	selectUnrolled = statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
 	// rollCounters is an upsert of rows that are all there: found by their key,
 	// whatever plan there is.
-	rollCounters = `
+	rollCounters = standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE TRUE
 ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counters.rolled = excluded.rolled
-RETURNING day`
+RETURNING day`)
 )
-
-func counterQueries() []string {
-	return []string{upsertCounters, selectRolledUp, raiseRolledUp, selectUnrolled, rollCounters}
-}
 
 // young is the first day that may have payments which allDays lacks.
 func (s *Store) young() int64 { return max(0, s.rolledUp.Load()-slackDays) }
@@ -200,7 +198,7 @@ func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
 }
 
 // counterRules are what Check proves of the counters.
-var counterRules = []rule{
+var counterRules = invariants([]rule{
 	{"counters of all days have what was rolled up of each", `
 SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
   coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
@@ -211,4 +209,4 @@ WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
 	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
 SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
 WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, slackDays)},
-}
+})

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +12,29 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// deliveryLease is how long the node that wrote an event has to send it before
-// another one may: longer than a try may take.
-const deliveryLease = 30 * time.Second
-
-const deliveryColumns = `id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, parked, created_at, doc`
+var deliveriesTable = describe(table[pay.Delivery]{
+	name:    "deliveries",
+	of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
+	id:      func(d *pay.Delivery) string { return d.ID },
+	version: func(d *pay.Delivery) int64 { return d.Version },
+	fields: func(f *fields, d *pay.Delivery) {
+		f.text("id!", &d.ID)
+		f.text("merchant!", &d.Merchant)
+		f.text("shop!", &d.Shop)
+		f.flag("live!", &d.Live)
+		f.number("version", &d.Version)
+		f.text("event!", &d.Event)
+		word(f, "type!", &d.EventType)
+		f.text("subscription!", &d.Subscription)
+		word(f, "status", &d.Status)
+		f.count("attempts", &d.Attempts)
+		f.count("budget", &d.Budget)
+		f.time("due_at", &d.DueAt)
+		f.flag("parked", &d.Parked)
+		f.time("created_at!", &d.CreatedAt)
+		document[deliveryDoc](f, "doc", d)
+	},
+})
 
 type deliveryDoc struct {
 	LastAt      int64           `json:"lastAt,omitempty"`
@@ -30,99 +47,74 @@ type deliveryDoc struct {
 	Urgent      bool            `json:"urgent,omitempty"`
 }
 
-func deliveryRow(r *rows, d *pay.Delivery) {
-	doc := deliveryDoc{micros(d.LastAt), micros(d.DeliveredAt), d.LastCode, d.LastError, d.LastMs, d.Snippet, d.Earlier, d.Urgent}
-	r.text(d.ID, d.Merchant, d.Shop).flag(d.Live).number(d.Version).text(d.Event, string(d.EventType), d.Subscription, string(d.Status)).
-		number(int64(d.Attempts), int64(d.Budget), micros(d.DueAt)).flag(d.Parked).number(micros(d.CreatedAt)).text(encode(doc))
+func (d *deliveryDoc) of(_ *fields, v *pay.Delivery) {
+	*d = deliveryDoc{micros(v.LastAt), micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
 }
 
-// scanDispatch reads a delivery with what is sent.
-func (s *Store) scanDispatch(r row) (Dispatch, error) {
-	var body string
-	d, err := scanDelivery(rowWith{r, &body})
-	if err != nil {
-		return Dispatch{Delivery: d}, err
+func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
+	v.Stored = v.Status
+	v.LastAt, v.DeliveredAt = fromMicros(d.LastAt), fromMicros(d.DeliveredAt)
+	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
+	v.Earlier, v.Urgent = d.Earlier, d.Urgent
+	return nil
+}
+
+// deliveryLease is how long the node that wrote an event has to send it before
+// another one may: longer than a try may take.
+const deliveryLease = 30 * time.Second
+
+// scanDispatch returns what reads deliveries with what is sent.
+func (s *Store) scanDispatch() func(row) (Dispatch, error) {
+	scan := deliveriesTable.scan(s)
+	return func(r row) (Dispatch, error) {
+		var body string
+		d, err := scan(rowWith{r, &body})
+		if err != nil {
+			return Dispatch{Delivery: d}, err
+		}
+		payload, err := s.personal.open(eventPayload.about(d.Event), body)
+		return Dispatch{Delivery: d, Payload: payload}, err
 	}
-	payload, err := s.personal.open(eventPayload.about(d.Event), body)
-	return Dispatch{Delivery: d, Payload: payload}, err
 }
 
-// rowWith is a row with one column more.
-type rowWith struct {
-	row
-	last any
-}
-
-// Scan is for row.
-func (r rowWith) Scan(into ...any) error { return r.row.Scan(append(into, r.last)...) }
-
-func scanDelivery(r row) (pay.Delivery, error) {
-	var d pay.Delivery
-	var text string
-	var due, created int64
-	err := r.Scan(&d.ID, &d.Merchant, &d.Shop, &d.Live, &d.Version, &d.Event, &d.EventType, &d.Subscription,
-		&d.Status, &d.Attempts, &d.Budget, &due, &d.Parked, &created, &text)
-	if err != nil {
-		return d, err
-	}
-	d.Stored = d.Status
-	var doc deliveryDoc
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return d, fmt.Errorf("delivery %s: %w", d.ID, err)
-	}
-	d.DueAt, d.CreatedAt = fromMicros(due), fromMicros(created)
-	d.LastAt, d.DeliveredAt = fromMicros(doc.LastAt), fromMicros(doc.DeliveredAt)
-	d.LastCode, d.LastError, d.LastMs, d.Snippet = doc.LastCode, doc.LastError, doc.LastMs, doc.Snippet
-	d.Earlier, d.Urgent = doc.Earlier, doc.Urgent
-	return d, nil
-}
-
-const (
-	selectAnyDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE id = $1`
-	selectDelivery    = `
-SELECT ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
-WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`
+var (
+	selectAnyDelivery = statement(`SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE id = $1`)
+	selectDelivery    = statement(`
+SELECT ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
 )
 
 // AnyDelivery reads a delivery of any tenant, for the dispatcher.
 func (s *Store) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error) {
-	return one(ctx, s, selectAnyDelivery, scanDelivery, id)
+	return one(ctx, s, selectAnyDelivery, deliveriesTable.scan(s), id)
 }
 
 // Delivery reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
 func (s *Store) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
-	return one(ctx, s, selectDelivery, s.scanDispatch, id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s, selectDelivery, s.scanDispatch(), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // LeaseDeliveries takes deliveries that are due; nobody else gets them before
 // until.
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
-	var list []Dispatch
-	err := s.lease(ctx, deliveryDuty, now, until, limit, func(r row) error {
-		d, err := s.scanDispatch(r)
-		if err == nil {
-			list = append(list, d)
-		}
-		return err
-	})
-	return list, err
+	return leased(ctx, s, deliveryDuty, s.scanDispatch(), now, until, limit)
 }
 
-const (
-	parkDeliveries = `
+var (
+	parkDeliveries = standalone(`
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
-WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
+WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
 	// A lease that is another's by now is left alone.
-	postponeDeliveries = `
+	postponeDeliveries = standalone(`
 UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
-WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`
+WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
-	unparkDeliveries = `
+	unparkDeliveries = standalone(`
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
   SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
-RETURNING ` + deliveryColumns + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`
+RETURNING ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 
 // Parking is a delivery that is to wait for its endpoint.
@@ -163,9 +155,9 @@ var postponeRows = parseColumns("id TEXT, leased BIGINT, until BIGINT")
 
 // selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
 // second time.
-const selectAhead = `
-SELECT ` + deliveryColumns + ` FROM deliveries
-WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`
+var selectAhead = statement(`
+SELECT ` + deliveriesTable.list + ` FROM deliveries
+WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
 // DeliveriesAhead reads those of at most pay.MostBefore deliveries that were not tried yet, or
 // are to be tried a second time. What waits for its endpoint is left out.
@@ -177,15 +169,16 @@ func (s *Store) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delive
 			args[i] = ids[i]
 		}
 	}
-	return many(ctx, s, selectAhead, scanDelivery, args...)
+	return many(ctx, s, selectAhead, deliveriesTable.scan(s), args...)
 }
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
 // nobody else gets them before until.
 func (s *Store) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
+	scan := s.scanDispatch()
 	err := s.db.lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r row) error {
-		d, err := s.scanDispatch(r)
+		d, err := scan(r)
 		list = append(list, d)
 		return err
 	})
@@ -218,7 +211,7 @@ func (f DeliveryFilter) bounds() (from, to int64) {
 // listDeliveries reads newest first. There is one index, by status and event;
 // each kind gives its newest rows and the best of them are kept, so that a rare
 // kind is found without looking at the others.
-var listDeliveries = func() string {
+var listDeliveries = statement(func() string {
 	var parts []string
 	for _, status := range pay.DeliveryStatuses() {
 		for _, kind := range pay.EventTypes() {
@@ -226,12 +219,12 @@ var listDeliveries = func() string {
   SELECT * FROM (SELECT %s FROM deliveries
     WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
       AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7 AND (created_at < $11 OR id < $12)
-    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveryColumns, status, kind, len(parts)))
+    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveriesTable.list, status, kind, len(parts)))
 		}
 	}
-	return "SELECT " + deliveryColumns + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
+	return "SELECT " + deliveriesTable.list + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
 ) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
-}()
+}())
 
 // Deliveries lists what was or is to be sent to a shop's endpoint, newest
 // first.
@@ -242,7 +235,7 @@ func (s *Store) Deliveries(ctx context.Context, scope pay.Scope, subscription st
 		at = micros(f.After.CreatedAt)
 		to = min(to, at+1)
 	}
-	return many(ctx, s, listDeliveries, scanDelivery, subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+	return many(ctx, s, listDeliveries, deliveriesTable.scan(s), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
 		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
 }
 
@@ -256,18 +249,18 @@ var kinds = func() string {
 }()
 
 var (
-	countDeliveries = `
+	countDeliveries = statement(`
 SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM delivery_counters
-WHERE subscription = $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3)`
+WHERE subscription = $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3)`)
 
-	countPendingDeliveries = `
+	countPendingDeliveries = statement(`
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND ($2 = '' OR $2 = 'pending') AND type IN (` + kinds + `)
-  AND ($3 = '' OR type = $3)`
+  AND ($3 = '' OR type = $3)`)
 
-	countDeliveryRange = `
+	countDeliveryRange = statement(`
 SELECT count(*) FROM deliveries
 WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_letter') AND type IN (` + kinds + `)
-  AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`
+  AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`)
 )
 
 // CountDeliveries counts what the filter selects, leaving Limit and Offset
@@ -289,21 +282,14 @@ func (s *Store) CountDeliveries(ctx context.Context, subscription string, f Deli
 	return total, nil
 }
 
-func deliveryQueries() []string {
-	return []string{
-		deliveriesTable.insert, deliveriesTable.update, selectAnyDelivery, selectDelivery, selectAhead, parkDeliveries, postponeDeliveries, unparkDeliveries,
-		listDeliveries, countDeliveries, countPendingDeliveries, countDeliveryRange, upsertDeliveryCounters,
-	}
-}
-
 // upsertDeliveryCounters adds to the counters of deliveries.
-const upsertDeliveryCounters = `
+var upsertDeliveryCounters = statement(`
 INSERT INTO delivery_counters (subscription, status, type, n, last_at)
 SELECT subscription, status, type, n, last_at
 FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
 WHERE {unless lost}
 ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
-  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`
+  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`)
 
 var deliveryCounterRows = parseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
 
@@ -330,7 +316,7 @@ func (w *write) addDeliveryCounters(steps []step) []step {
 		deltas[key].n += n
 		deltas[key].last = max(deltas[key].last, micros(d.LastAt))
 	}
-	for _, d := range gather(w.kept, deliveries, nil) {
+	for _, d := range gather(w.kept, deliveriesTable.of, nil) {
 		add(d, d.Stored, -1)
 		add(d, d.Status, 1)
 	}

@@ -58,8 +58,8 @@ func (d dialect) texts() map[string]string {
 }
 
 var (
-	sqliteTexts   = sync.OnceValue(func() map[string]string { return sqlite.translate(queries()) })
-	postgresTexts = sync.OnceValue(func() map[string]string { return postgres.translate(queries()) })
+	sqliteTexts   = sync.OnceValue(func() map[string]string { return sqlite.translate(statements) })
+	postgresTexts = sync.OnceValue(func() map[string]string { return postgres.translate(statements) })
 )
 
 func (d dialect) translate(queries []string) map[string]string {
@@ -250,16 +250,15 @@ func (d dialect) rows(columns []column) string {
 type column struct {
 	name, kind string
 	fixed      bool // never updated
+	writeOnly  bool // of what fields name: a reader leaves it out
 }
 
-// parseColumns reads "id TEXT!, n BIGINT"; the exclamation mark says that the
-// column never changes.
+// parseColumns reads "id TEXT, n BIGINT".
 func parseColumns(spec string) []column {
 	var columns []column
 	for _, part := range strings.Split(spec, ",") {
 		name, kind, _ := strings.Cut(strings.TrimSpace(part), " ")
-		kind, fixed := strings.CutSuffix(kind, "!")
-		columns = append(columns, column{name, kind, fixed})
+		columns = append(columns, column{name: name, kind: kind})
 	}
 	return columns
 }

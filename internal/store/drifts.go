@@ -2,13 +2,28 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
+
+var reconciliationsTable = describe(table[pay.Reconciliation]{
+	name: "reconciliations",
+	of:   func(c *pay.Change) []pay.Reconciliation { return c.Reconciliations },
+	id:   func(v *pay.Reconciliation) string { return v.ID },
+	fields: func(f *fields, v *pay.Reconciliation) {
+		f.text("id!", &v.ID)
+		f.text("account!", &v.Account)
+		f.flag("live!", &v.Live)
+		f.time("period_from!", &v.From)
+		f.time("period_to!", &v.To)
+		f.count("findings!", &v.Count)
+		f.text("actor!", &v.By)
+		f.time("at!", &v.At)
+		document[reconciliationDoc](f, "doc!", v)
+	},
+})
 
 // reconciliationDoc is what no query asks for.
 type reconciliationDoc struct {
@@ -22,70 +37,62 @@ type reconciliationDoc struct {
 	PaysOut  bool                     `json:"paysOut,omitempty"`
 }
 
+func (d *reconciliationDoc) of(_ *fields, v *pay.Reconciliation) {
+	*d = reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
+}
+
+func (d *reconciliationDoc) into(_ *fields, v *pay.Reconciliation) error {
+	v.Reports, v.Lines, v.Charges, v.Refunds = d.Reports, d.Lines, d.Charges, d.Refunds
+	v.Charged, v.Refunded, v.Findings, v.PaysOut = d.Charged, d.Refunded, d.Findings, d.PaysOut
+	return nil
+}
+
+var driftsTable = describe(table[pay.Drift]{
+	name:    "drifts",
+	of:      func(c *pay.Change) []pay.Drift { return c.Drifts },
+	id:      func(d *pay.Drift) string { return d.ID },
+	version: func(d *pay.Drift) int64 { return d.Version },
+	fields: func(f *fields, d *pay.Drift) {
+		f.text("id!", &d.ID)
+		f.number("version", &d.Version)
+		f.text("reconciliation!", &d.Reconciliation)
+		f.text("account!", &d.Account)
+		f.text("merchant!", &d.Merchant)
+		f.flag("live!", &d.Live)
+		f.time("period_from!", &d.From)
+		f.time("period_to!", &d.To)
+		f.count("findings!", &d.Findings)
+		f.number("amount!", &d.USD)
+		f.time("since!", &d.Since)
+		f.text("closed_by", &d.ClosedBy)
+		f.time("closed_at", &d.ClosedAt)
+	},
+})
+
 var (
-	reconciliationsTable = newTable("reconciliations", "id TEXT!, account TEXT!, live BOOLEAN!, period_from BIGINT!, period_to BIGINT!, "+
-		"findings BIGINT!, actor TEXT!, at BIGINT!, doc TEXT!",
-		func(v *pay.Reconciliation) string { return v.ID }, nil,
-		func(r *rows, v *pay.Reconciliation) {
-			doc := reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
-			r.text(v.ID, v.Account).flag(v.Live).number(micros(v.From), micros(v.To), int64(v.Count)).text(v.By).number(micros(v.At)).text(encode(doc))
-		})
+	selectReconciliations = statement(`
+SELECT ` + reconciliationsTable.list + ` FROM reconciliations
+WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`)
 
-	driftsTable = newTable("drifts", "id TEXT!, version BIGINT, reconciliation TEXT!, account TEXT!, merchant TEXT!, live BOOLEAN!, "+
-		"period_from BIGINT!, period_to BIGINT!, findings BIGINT!, amount BIGINT!, since BIGINT!, closed_by TEXT, closed_at BIGINT",
-		func(d *pay.Drift) string { return d.ID }, func(d *pay.Drift) int64 { return d.Version },
-		func(r *rows, d *pay.Drift) {
-			r.text(d.ID).number(d.Version).text(d.Reconciliation, d.Account, d.Merchant).flag(d.Live).
-				number(micros(d.From), micros(d.To), int64(d.Findings), d.USD, micros(d.Since)).text(d.ClosedBy).number(micros(d.ClosedAt))
-		})
-)
+	selectOpenDrifts = statement(`
+SELECT ` + driftsTable.list + ` FROM drifts
+WHERE account = $1 AND closed_at = 0 ORDER BY id`)
 
-func reconciliations(c *pay.Change) []pay.Reconciliation { return c.Reconciliations }
-func drifts(c *pay.Change) []pay.Drift                   { return c.Drifts }
-
-const (
-	selectReconciliations = `
-SELECT id, account, live, period_from, period_to, findings, actor, at, doc FROM reconciliations
-WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`
-
-	selectOpenDrifts = `
-SELECT id, version, reconciliation, account, merchant, live, period_from, period_to, findings, amount, since FROM drifts
-WHERE account = $1 AND closed_at = 0 ORDER BY id`
-
-	selectDrift = `
+	selectDrift = statement(`
 SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0) AS BIGINT), coalesce(min(since), 0) FROM drifts
-WHERE merchant = $1 AND live = $2 AND closed_at = 0`
+WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (s *Store) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return many(ctx, s, selectReconciliations, func(r row) (v pay.Reconciliation, err error) {
-		var from, to, count, at int64
-		var text string
-		if err := r.Scan(&v.ID, &v.Account, &v.Live, &from, &to, &count, &v.By, &at, &text); err != nil {
-			return v, err
-		}
-		var doc reconciliationDoc
-		if err := json.Unmarshal([]byte(text), &doc); err != nil {
-			return v, fmt.Errorf("reconciliation %s: %w", v.ID, err)
-		}
-		v.From, v.To, v.At, v.Count = fromMicros(from), fromMicros(to), fromMicros(at), int(count)
-		v.Reports, v.Lines, v.Charges, v.Refunds = doc.Reports, doc.Lines, doc.Charges, doc.Refunds
-		v.Charged, v.Refunded, v.Findings, v.PaysOut = doc.Charged, doc.Refunded, doc.Findings, doc.PaysOut
-		return v, nil
-	}, account, limit)
+	return many(ctx, s, selectReconciliations, reconciliationsTable.scan(s), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
 func (s *Store) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
-	return many(ctx, s, selectOpenDrifts, func(r row) (d pay.Drift, err error) {
-		var from, to, count, since int64
-		err = r.Scan(&d.ID, &d.Version, &d.Reconciliation, &d.Account, &d.Merchant, &d.Live, &from, &to, &count, &d.USD, &since)
-		d.From, d.To, d.Since, d.Findings = fromMicros(from), fromMicros(to), fromMicros(since), int(count)
-		return d, err
-	}, account)
+	return many(ctx, s, selectOpenDrifts, driftsTable.scan(s), account)
 }
 
 // Drifted is how many differences from providers' reports a merchant's books
@@ -107,7 +114,7 @@ func (s *Store) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
 }
 
 // driftRules are the invariants of comparisons with providers' reports (check.go).
-var driftRules = []rule{
+var driftRules = invariants([]rule{
 	{"a drift is of a comparison of its account and environment, and of a merchant", `
 SELECT d.id, d.reconciliation FROM drifts AS d
 LEFT JOIN reconciliations AS r ON r.id = d.reconciliation LEFT JOIN merchants AS m ON m.id = d.merchant
@@ -118,4 +125,4 @@ WHERE d.closed_at <> 0 AND (r.id IS NULL OR r.account <> d.account OR r.period_f
 	{"the drifts of a comparison are at most its findings", `
 SELECT r.id, r.findings || ' findings, drifts ' || sum(d.findings) FROM reconciliations AS r JOIN drifts AS d ON d.reconciliation = r.id
 GROUP BY r.id, r.findings HAVING sum(d.findings) > r.findings`},
-}
+})

@@ -10,6 +10,19 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+var clocksTable = describe(table[pay.Clock]{
+	name:    "clocks",
+	of:      func(c *pay.Change) []pay.Clock { return c.Clocks },
+	id:      func(v *pay.Clock) string { return v.Merchant },
+	version: func(v *pay.Clock) int64 { return v.Version },
+	met:     staleAnyhow,
+	fields: func(f *fields, v *pay.Clock) {
+		f.text("id!", &v.Merchant)
+		f.number("version", &v.Version)
+		f.duration("advance", &v.Advance)
+	},
+})
+
 // duty is a table of work that comes due. Its rows have id, merchant, live and
 // due_at; the times of a sandbox merchant whose test clock was moved are in
 // that clock (SBX-12), so they are leased by statements of their own.
@@ -29,7 +42,7 @@ const onClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
 
 // newDuty makes the statements. open selects the rows that wait, from d.
 func newDuty(name, table, open, columns string) duty {
-	return duty{
+	d := duty{
 		name: name,
 		plain: `UPDATE ` + table + ` SET due_at = $2 WHERE id IN (
   SELECT d.id FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at <= $1 AND NOT ` + onClock + `
@@ -58,21 +71,25 @@ WHERE q.work = '` + name + `'`,
 		onClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
   WHERE d.merchant = c.id AND NOT d.live AND ` + open + ` AND d.due_at > 0 ORDER BY d.due_at LIMIT 1) - c.advance AS due FROM clocks AS c`,
 	}
+	for _, text := range []string{d.plain, d.clocked, d.setAside, d.keep, d.forget} {
+		standalone(text)
+	}
+	return d
 }
 
 // The tables of due work. One that is not in duties has no gauge, and its
 // statements are not known to the store.
 var (
-	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentColumns)
-	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentColumns)
-	endedDuty      = newDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentColumns)
+	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentsTable.list)
+	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentsTable.list)
+	endedDuty      = newDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentsTable.list)
 	deliveryDuty   = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
-		deliveryColumns+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
-	walletDuty       = newDuty("wallets", "wallets", "d.due_at > 0", walletColumns)
-	withdrawalDuty   = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalColumns)
-	verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationColumns)
-	sessionDuty      = newDuty("checkouts", "sessions", "d.due_at > 0", sessionColumns)
-	replayDuty       = newDuty("replays", "replays", "d.due_at > 0", replayColumns)
+		deliveriesTable.list+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+	walletDuty       = newDuty("wallets", "wallets", "d.due_at > 0", walletsTable.list)
+	withdrawalDuty   = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalsTable.list)
+	verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationsTable.list)
+	sessionDuty      = newDuty("checkouts", "sessions", "d.due_at > 0", sessionsTable.list)
+	replayDuty       = newDuty("replays", "replays", "d.due_at > 0", replaysTable.list)
 )
 
 func duties() []duty {
@@ -81,14 +98,6 @@ func duties() []duty {
 		sessionDuty, replayDuty,
 		settlementDuty, receiptDuty, reserveDuty, mailDuty, fanOutDuty,
 	}
-}
-
-func dutyQueries() []string {
-	list := []string{oldestDue, nextDue, nextClocked, selectQuarantined, selectOldestOpen}
-	for _, d := range duties() {
-		list = append(list, d.plain, d.clocked, d.setAside, d.keep, d.forget)
-	}
-	return list
 }
 
 // lease takes at most limit rows that are due, and as many that a test clock
@@ -107,14 +116,14 @@ func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit i
 	return errors.Join(err, s.quarantine(ctx, d, now, bad))
 }
 
-var oldestDue = func() string {
+var oldestDue = statement(func() string {
 	var parts []string
 	for _, d := range duties() {
 		parts = append(parts, d.oldest)
 	}
 	parts = append(parts, oldestMark)
 	return strings.Join(parts, "\nUNION ALL\n")
-}()
+}())
 
 // OldestDue returns the earliest due time of each kind of work; zero where
 // nothing waits. What waits for a test clock is left out.
@@ -134,9 +143,9 @@ func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
 
 var (
-	nextDue = firstOf(func(d duty) string { return d.next },
-		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`)
-	nextClocked = firstOf(func(d duty) string { return d.onClock })
+	nextDue = statement(firstOf(func(d duty) string { return d.next },
+		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`))
+	nextClocked = statement(firstOf(func(d duty) string { return d.onClock }))
 )
 
 // firstOf makes one statement of what each duty asks, and more.
@@ -174,26 +183,19 @@ func (s *Store) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	return due, s.query(ctx, nextClocked, nil, each)
 }
 
-const (
-	selectClocks = `SELECT id, version, advance FROM clocks`
-	selectClock  = selectClocks + ` WHERE id = $1`
+var (
+	selectClocks = statement(`SELECT ` + clocksTable.list + ` FROM clocks`)
+	selectClock  = statement(selectClocks + ` WHERE id = $1`)
 )
-
-func scanClock(r row) (c pay.Clock, err error) {
-	var advance int64
-	err = r.Scan(&c.Merchant, &c.Version, &advance)
-	c.Advance = time.Duration(advance) * time.Microsecond
-	return c, err
-}
 
 // Clock reads a merchant's test clock. ErrNotFound where it was never moved.
 func (s *Store) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
-	return one(ctx, s, selectClock, scanClock, merchant)
+	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
 }
 
 // Clocks reads the test clocks that were moved. Leases heed them from then on.
 func (s *Store) Clocks(ctx context.Context) ([]pay.Clock, error) {
-	list, err := many(ctx, s, selectClocks, scanClock)
+	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
 	if err == nil {
 		s.clocked.Store(len(list) > 0)
 	}

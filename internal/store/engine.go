@@ -100,9 +100,8 @@ func CheckAddress(database string) error {
 	return errors.New("the address of the database is of no engine that is known: want sqlite:PATH or postgres://…")
 }
 
-const (
-	selectTable  = `SELECT count(*) FROM {tables} AS t WHERE t.name = $1`
-	countSecrets = `SELECT count(*) FROM secrets`
+var (
+	countSecrets = statement(`SELECT count(*) FROM secrets`)
 )
 
 // takesWrites fails with ErrDown where a server is a standby, or takes no writes for another reason.

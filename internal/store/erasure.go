@@ -9,76 +9,77 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-var retentionTable = newTable("retention", "id TEXT!, version BIGINT, began_at BIGINT, upto TEXT",
-	func(v *pay.Retained) string { return v.Kind }, func(v *pay.Retained) int64 { return v.Version },
-	func(r *rows, v *pay.Retained) { r.text(v.Kind).number(v.Version, micros(v.Began)).text(v.UpTo) }).onceOnly()
+var retentionTable = describe(table[pay.Retained]{
+	name:    "retention",
+	of:      func(c *pay.Change) []pay.Retained { return c.Retained },
+	id:      func(v *pay.Retained) string { return v.Kind },
+	version: func(v *pay.Retained) int64 { return v.Version },
+	met:     stale,
+	fields: func(f *fields, v *pay.Retained) {
+		f.text("id!", &v.Kind)
+		f.number("version", &v.Version)
+		f.time("began_at", &v.Began)
+		f.text("upto", &v.UpTo)
+	},
+})
 
-func retained(c *pay.Change) []pay.Retained { return c.Retained }
+var (
+	selectRetained = statement(`SELECT ` + retentionTable.list + ` FROM retention WHERE id = $1`)
 
-const (
-	selectRetained = `SELECT version, began_at, upto FROM retention WHERE id = $1`
-
-	eraseReceipts = `
-UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`
-	eraseSessions = `
-DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`
-	eraseSessionsOf = `
-DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`
-	eraseFiles = `
-DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`
-	eraseInbox = `
-DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`
-	eraseEvents = `
-UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`
+	eraseReceipts = statement(`
+UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`)
+	eraseSessions = statement(`
+DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`)
+	eraseSessionsOf = statement(`
+DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`)
+	eraseFiles = statement(`
+DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`)
+	eraseInbox = statement(`
+DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
+	eraseEvents = statement(`
+UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
 
 	// Ids begin with their time. What another node deletes just now is not waited for: two that
 	// wait for each other's rows would both fail.
-	oldReceipts = `
+	oldReceipts = standalone(`
 UPDATE receipts SET body = '' WHERE id IN (
   SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)
   ORDER BY d.at LIMIT $2 {skip locked d})
-RETURNING id`
-	oldAddresses = `
+RETURNING id`)
+	oldAddresses = standalone(`
 DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
-RETURNING id`
+RETURNING id`)
 	// That a key was used before stays, or its next address would be its first one.
-	keepUsed = `
+	keepUsed = standalone(`
 INSERT INTO key_uses (id, version, key_id, address, first_at, last_at)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
-WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`
-	oldKeyUses = `
+WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
+	oldKeyUses = standalone(`
 DELETE FROM key_uses WHERE id IN (SELECT d.id FROM key_uses AS d WHERE d.last_at < $1 AND d.address <> '' LIMIT $2 {skip locked d})
-RETURNING id`
+RETURNING id`)
 
-	selectObjectEvents = `SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`
-	selectSnippets     = `
-SELECT ` + deliveryColumns + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`
-	eraseNotes = `
-DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`
-	selectSomeSessions = `
-SELECT ` + sessionColumns + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`
-	selectOldClaims = `
-SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+	selectObjectEvents = statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)
+	selectSnippets     = statement(`
+SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
+	eraseNotes = statement(`
+DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)
+	selectSomeSessions = statement(`
+SELECT ` + sessionsTable.list + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
+	selectOldClaims = statement(`
+SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`)
 )
 
 var selectSomePayments = func() (list []string) {
 	for _, table := range []string{"processing", "payments"} {
-		list = append(list, `
-SELECT `+paymentColumns+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
+		list = append(list, statement(`
+SELECT `+paymentsTable.list+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
 	}
 	return list
 }()
 
 // A document that nobody can read hides no other: nothing looks into it.
-const selectOldPayments = `
-SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`
-
-func erasureQueries() []string {
-	return append([]string{
-		retentionTable.insert, retentionTable.update, selectRetained, eraseReceipts, eraseSessions, eraseSessionsOf, eraseFiles, eraseInbox, eraseEvents,
-		oldReceipts, oldAddresses, keepUsed, oldKeyUses, eraseNotes, selectSnippets, selectObjectEvents, selectSomeSessions, selectOldClaims, selectOldPayments,
-	}, selectSomePayments...)
-}
+var selectOldPayments = statement(`
+SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)
 
 // erase adds what takes shoppers out of the batch's rows.
 func (w *write) erase(steps []step) []step {
@@ -112,13 +113,10 @@ func (w *write) erase(steps []step) []step {
 
 // Retained reads how far data of a kind was looked through; the zero value where it never was.
 func (s *Store) Retained(ctx context.Context, kind string) (pay.Retained, error) {
-	v := pay.Retained{Kind: kind}
-	err := s.query(ctx, selectRetained, []any{kind}, func(r row) error {
-		var began int64
-		err := r.Scan(&v.Version, &began, &v.UpTo)
-		v.Began = fromMicros(began)
-		return err
-	})
+	v, err := one(ctx, s, selectRetained, retentionTable.scan(s), kind)
+	if errors.Is(err, ErrNotFound) {
+		return pay.Retained{Kind: kind}, nil
+	}
 	return v, err
 }
 
@@ -126,7 +124,7 @@ func (s *Store) Retained(ctx context.Context, kind string) (pay.Retained, error)
 // cannot be read hides no other: unread are the ids of those.
 func (s *Store) EachPayment(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
-		some, err := eachOf(ctx, s, text, merchant, scanPayment, func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, s, text, merchant, paymentsTable.scan(s), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -136,7 +134,7 @@ func (s *Store) EachPayment(ctx context.Context, merchant string, each func(pay.
 
 // EachSession is explained at EachPayment.
 func (s *Store) EachSession(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
-	return eachOf(ctx, s, selectSomeSessions, merchant, scanSession, func(v *pay.Session) string { return v.ID }, each)
+	return eachOf(ctx, s, selectSomeSessions, merchant, sessionsTable.scan(s), func(v *pay.Session) string { return v.ID }, each)
 }
 
 // eachPage is how many rows are read at a time.
@@ -198,7 +196,7 @@ func (s *Store) EventsOf(ctx context.Context, object string) ([]pay.Event, error
 
 // DeliveriesOf reads the deliveries of what was told of an object.
 func (s *Store) DeliveriesOf(ctx context.Context, object string) ([]pay.Delivery, error) {
-	return many(ctx, s, selectSnippets, scanDelivery, object)
+	return many(ctx, s, selectSnippets, deliveriesTable.scan(s), object)
 }
 
 // ForgetNotifications empties the bodies of at most limit notifications that came before a time,

@@ -9,6 +9,25 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+var eventsTable = describe(table[pay.Event]{
+	name: "events",
+	of:   func(c *pay.Change) []pay.Event { return c.Events },
+	id:   func(e *pay.Event) string { return e.ID },
+	where: `NOT ` + optional("r") + ` OR (
+  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + wanted("r") + ` LIMIT 1) = 1`,
+	fields: func(f *fields, e *pay.Event) {
+		f.text("id!", &e.ID)
+		f.text("merchant!", &e.Merchant)
+		f.text("shop!", &e.Shop)
+		f.flag("live!", &e.Live)
+		word(f, "type!", &e.Type)
+		f.text("object!", &e.Object)
+		f.number("sequence!", &e.Sequence)
+		f.time("at!", &e.At)
+		f.written("payload!", payload(f.personal, e))
+	},
+})
+
 // EventFilter selects events of one shop. Empty fields select all.
 type EventFilter struct {
 	Types  []pay.EventType
@@ -53,31 +72,27 @@ func eventsByTime(bounds, order string, limit int) string {
 }
 
 var (
-	listEvents = `WITH page AS (SELECT id FROM (` + eventsByTime("at >= $4 AND at < $5 AND (at, id) < ($6, $7)", "DESC", 8) + `
+	listEvents = statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at >= $4 AND at < $5 AND (at, id) < ($6, $7)", "DESC", 8) + `
   ) AS found ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10)
-SELECT e.id, e.type, e.at, e.payload FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at DESC, e.id DESC`
+SELECT e.id, e.type, e.at, e.payload FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at DESC, e.id DESC`)
 
-	eventsAfter = `WITH page AS (SELECT id FROM (` + eventsByTime("at < $4 AND (at, id) > ($5, $6)", "ASC", 7) + `
+	eventsAfter = statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at < $4 AND (at, id) > ($5, $6)", "ASC", 7) + `
   ) AS found ORDER BY at, id LIMIT $8)
-SELECT e.id, e.type, e.at, '' FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at, e.id`
+SELECT e.id, e.type, e.at, '' FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at, e.id`)
 
-	countEvents = `
-SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds + `) AND ($3 = '' OR $3 LIKE '%,' || type || ',%') AND at >= $4 AND at < $5`
+	countEvents = statement(`
+SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds + `) AND ($3 = '' OR $3 LIKE '%,' || type || ',%') AND at >= $4 AND at < $5`)
 )
 
 // An object's events are named after it.
-const (
+var (
 	ofObject = ` FROM events WHERE id > 'evt_' || substr($3, 5) || '-' AND id < 'evt_' || substr($3, 5) || '.' AND object = $3
   AND shop = $1 AND live = $2 AND ($4 = '' OR $4 LIKE '%,' || type || ',%') AND at >= $5 AND at < $6`
-	listObjectEvents = `SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`
-	countOfObject    = `SELECT count(*)` + ofObject
+	listObjectEvents = statement(`SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`)
+	countOfObject    = statement(`SELECT count(*)` + ofObject)
 
-	selectEvent = `SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`
+	selectEvent = statement(`SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`)
 )
-
-func eventQueries() []string {
-	return []string{listEvents, eventsAfter, countEvents, listObjectEvents, countOfObject, selectEvent}
-}
 
 // typesText is types as a statement is handed them; "" for all.
 func typesText(types []pay.EventType) string {

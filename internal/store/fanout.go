@@ -11,6 +11,27 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+var fanOutsTable = describe(table[pay.FanOut]{
+	name:    "fanouts",
+	of:      func(c *pay.Change) []pay.FanOut { return c.FanOuts },
+	id:      func(o *pay.FanOut) string { return o.Event },
+	version: func(o *pay.FanOut) int64 { return o.Version },
+	fields: func(f *fields, o *pay.FanOut) {
+		f.text("id!", &o.Event)
+		f.text("merchant!", &o.Merchant)
+		f.text("shop!", &o.Shop)
+		f.flag("live!", &o.Live)
+		f.number("version", &o.Version)
+		word(f, "type!", &o.Type)
+		f.converted("after", func() string { return o.Through }, func(text string) error {
+			o.After = text
+			return nil
+		})
+		f.time("at!", &o.At)
+		f.time("due_at!", &o.DueAt)
+	},
+})
+
 const (
 	// wideFrom is how many endpoints make an event wide: its deliveries are made by steps of their
 	// own, since everybody waits for a transaction that writes fifty rows in fifty places of an index.
@@ -64,73 +85,58 @@ func typesWhere(is func(pay.EventType) bool) string {
 // written is not there: who wants it since then does not get it.
 func makeDeliveries(spec, among string) string {
 	return `
-INSERT INTO deliveries (` + deliveryColumns + `)
+INSERT INTO deliveries (` + deliveriesTable.list + `)
 SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
   AND ` + wanted("e") + ` AND {unless lost}` + among + `
 WHERE NOT ` + optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
-RETURNING ` + deliveryColumns
+RETURNING ` + deliveriesTable.list
 }
 
 var (
-	fanOutDeliveries = makeDeliveries(fanOutSpec, "")
-	stepDeliveries   = makeDeliveries(stepSpec, " AND s.id > e.after AND s.id <= e.through")
+	fanOutDeliveries = statement(makeDeliveries(fanOutSpec, ""))
+	stepDeliveries   = statement(makeDeliveries(stepSpec, " AND s.id > e.after AND s.id <= e.through"))
 
 	fanOutColumns = parseColumns(fanOutSpec)
 	stepColumns   = parseColumns(stepSpec)
 )
 
-var fanOutsTable = newTable("fanouts", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, type TEXT!, after TEXT, at BIGINT!, due_at BIGINT!",
-	func(f *pay.FanOut) string { return f.Event }, func(f *pay.FanOut) int64 { return f.Version },
-	func(r *rows, f *pay.FanOut) {
-		r.text(f.Event, f.Merchant, f.Shop).flag(f.Live).number(f.Version).text(string(f.Type), f.Through).number(micros(f.At), micros(f.DueAt))
-	})
-
-func fanOuts(c *pay.Change) []pay.FanOut { return c.FanOuts }
-
-const (
-	fanOutList = `id, merchant, shop, live, version, type, after, at, due_at`
-
-	endFanOuts = `
+var endFanOuts = statement(`
 DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
-RETURNING id`
-)
+RETURNING id`)
 
-var selectEndpoints = `
+var selectEndpoints = statement(`
 SELECT s.id FROM subscriptions AS s WHERE s.shop = $1 AND s.live = $2 AND s.merchant = $3 AND s.status <> 'deleted' AND s.status = 'enabled'
   AND ` + wantedType("CAST($4 AS TEXT)") + ` AND s.id > $5
-ORDER BY s.id LIMIT $6`
+ORDER BY s.id LIMIT $6`)
 
 var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
-	fanOutList+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
+	fanOutsTable.list+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
-func fanOutQueries() []string {
-	return []string{fanOutDeliveries, stepDeliveries, fanOutsTable.insert, fanOutsTable.update, endFanOuts, selectEndpoints}
-}
-
-func (s *Store) scanFanOut(r row) (f pay.FanOut, err error) {
-	var at, due int64
-	var body string
-	if err := r.Scan(&f.Event, &f.Merchant, &f.Shop, &f.Live, &f.Version, &f.Type, &f.After, &at, &due, &body); err != nil {
+// scanFanOut returns what reads fan-outs with what their events tell.
+func (s *Store) scanFanOut() func(row) (pay.FanOut, error) {
+	scan := fanOutsTable.scan(s)
+	return func(r row) (pay.FanOut, error) {
+		var body string
+		f, err := scan(rowWith{r, &body})
+		switch {
+		case err != nil:
+			return f, err
+		case body == "" && !f.Type.Optional(): // one that nobody wanted is not kept
+			return f, fmt.Errorf("fan-out %s has no event", f.Event)
+		case body != "":
+			f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)
+		}
 		return f, err
 	}
-	if body == "" && !f.Type.Optional() { // one that nobody wanted is not kept
-		return f, fmt.Errorf("fan-out %s has no event", f.Event)
-	}
-	f.At, f.DueAt = fromMicros(at), fromMicros(due)
-	if body == "" {
-		return f, nil
-	}
-	f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)
-	return f, err
 }
 
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
 func (s *Store) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
-	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut, now, until, limit)
+	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut(), now, until, limit)
 	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
@@ -165,7 +171,7 @@ func (w *write) fanOut(steps []step, list []*pay.Event) []step {
 			narrow = append(narrow, e)
 		}
 	}
-	steps = put(w, steps, fanOutsTable, w.wide)
+	steps = fanOutsTable.add(w, steps, w.wide)
 	if len(narrow) == 0 {
 		return steps
 	}
@@ -176,31 +182,28 @@ func (w *write) fanOut(steps []step, list []*pay.Event) []step {
 		rows.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type)).
 			number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).next()
 	}
+	scan := deliveriesTable.scan(w.s)
 	return append(steps, step{text: w.s.text(fanOutDeliveries), args: rows.args(), each: func(r row) error {
-		d, err := scanDelivery(r)
+		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
 	}})
 }
 
-// endedFanOuts takes away the rows of fan-outs whose last step this is.
-func (w *write) endedFanOuts(steps []step) []step {
-	items := gather(w.batch, fanOuts, func(f *pay.FanOut) bool { return f.Over })
-	if len(items) == 0 {
-		return steps
-	}
-	foreseeMoved(w, fanOutsTable, items)
-	slices.SortFunc(items, func(a, b *pay.FanOut) int { return cmp.Compare(a.Event, b.Event) })
-	rows := newRows(w.s.db.dialect(), versionColumns, len(items))
-	for _, f := range items {
-		rows.text(f.Event).number(f.Version).next()
-	}
-	return append(steps, step{w.s.text(endFanOuts), rows.args(), w.win, len(items)})
+// fanOutRows are the wide events whose deliveries are made by steps. A row ends with its last step.
+type fanOutRows struct{ *table[pay.FanOut] }
+
+func (t fanOutRows) guards(w *write, steps []step) []step {
+	steps = t.replace(w, steps, gather(w.batch, t.of, func(f *pay.FanOut) bool { return !f.Over }))
+	return t.removed(w, steps, endFanOuts, gather(w.batch, t.of, func(f *pay.FanOut) bool { return f.Over }))
 }
+
+// inserts adds none: fanOut does, once it knows how wide an event is.
+func (t fanOutRows) inserts(_ *write, steps []step) []step { return steps }
 
 // step makes the deliveries of steps.
 func (w *write) step(steps []step) []step {
-	list := gather(w.kept, fanOuts, func(f *pay.FanOut) bool { return f.Through != f.After })
+	list := gather(w.kept, fanOutsTable.of, func(f *pay.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
@@ -211,8 +214,9 @@ func (w *write) step(steps []step) []step {
 		rows.text(f.Event, f.Merchant, f.Shop).flag(f.Live).text(string(f.Type)).
 			number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).text(f.After, f.Through).next()
 	}
+	scan := deliveriesTable.scan(w.s)
 	return append(steps, step{text: w.s.text(stepDeliveries), args: rows.args(), each: func(r row) error {
-		d, err := scanDelivery(r)
+		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event]})
 		return err
 	}})

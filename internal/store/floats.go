@@ -7,10 +7,10 @@ import (
 )
 
 // The owners of floats stand together: 0 follows the slash.
-const (
-	selectFloats = `SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`
+var (
+	selectFloats = statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)
 
-	selectTransfer = `SELECT id FROM transfers WHERE id = $1`
+	selectTransfer = statement(`SELECT id FROM transfers WHERE id = $1`)
 )
 
 // Floats reads all floats, in the order of account and currency.
@@ -27,5 +27,3 @@ func (s *Store) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := many(ctx, s, selectTransfer, scanID, id)
 	return len(found) > 0, err
 }
-
-func floatQueries() []string { return []string{selectFloats, selectTransfer} }

@@ -2,32 +2,39 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-var inboxTable = newTable("inbox", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, subscription TEXT!, delivery TEXT!, event TEXT!, "+
-	"type TEXT!, received_at BIGINT!, header TEXT!, body TEXT!",
-	func(m *pay.Received) string { return m.ID }, nil,
-	func(r *rows, m *pay.Received) {
-		r.text(m.ID, m.Merchant, m.Shop).flag(m.Live).text(m.Subscription, m.Delivery, m.Event, string(m.EventType)).
-			number(micros(m.At)).text(encode(m.Header), r.seal(inboxBody.about(m.ID), m.Body))
-	})
+var inboxTable = describe(table[pay.Received]{
+	name: "inbox",
+	of:   func(c *pay.Change) []pay.Received { return c.Inbox },
+	id:   func(m *pay.Received) string { return m.ID },
+	fields: func(f *fields, m *pay.Received) {
+		f.text("id!", &m.ID)
+		f.text("merchant!", &m.Merchant)
+		f.text("shop!", &m.Shop)
+		f.flag("live!", &m.Live)
+		f.text("subscription!", &m.Subscription)
+		f.text("delivery!", &m.Delivery)
+		f.text("event!", &m.Event)
+		word(f, "type!", &m.EventType)
+		f.time("received_at!", &m.At)
+		f.json("header!", &m.Header)
+		f.sealed("body!", inboxBody, &m.ID, &m.Body)
+	},
+})
 
-func received(c *pay.Change) []pay.Received { return c.Inbox }
-
-const (
-	selectInbox = `
-SELECT id, merchant, shop, live, subscription, delivery, event, type, received_at, header, body FROM inbox
+var (
+	selectInbox = statement(`
+SELECT ` + inboxTable.list + ` FROM inbox
 WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
   AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
-ORDER BY id DESC LIMIT $4 OFFSET $5`
-	selectReceived = `SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`
+ORDER BY id DESC LIMIT $4 OFFSET $5`)
+	selectReceived = statement(`SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`)
 	// What is beyond the limit is about to be deleted.
-	countInbox = `SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`
+	countInbox = statement(`SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
@@ -36,17 +43,9 @@ func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string,
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, selectInbox, func(r row) (m pay.Received, err error) {
-		var at int64
-		var header, body string
-		if err := r.Scan(&m.ID, &m.Merchant, &m.Shop, &m.Live, &m.Subscription, &m.Delivery, &m.Event, &m.EventType, &at, &header, &body); err != nil {
-			return m, err
-		}
-		m.At = fromMicros(at)
-		if err := json.Unmarshal([]byte(header), &m.Header); err != nil {
-			return m, fmt.Errorf("inbox %s: %w", m.ID, err)
-		}
-		m.Body, err = s.personal.open(inboxBody.about(m.ID), body)
+	scan := inboxTable.scan(s)
+	list, err := many(ctx, s, selectInbox, func(r row) (pay.Received, error) {
+		m, err := scan(r)
 		if errors.Is(err, errShut) {
 			s.log.Error("what an inbox got cannot be opened", "error", err)
 			m.Body, err = []byte(`"`+shut+`"`), nil
@@ -62,27 +61,27 @@ func (s *Store) Received(ctx context.Context, scope pay.Scope, subscription, id 
 	return err
 }
 
-const (
+var (
 	// As selectStalled, it steps from one inbox to the next.
-	selectInboxes = `
+	selectInboxes = statement(`
 WITH RECURSIVE box(id) AS (
   SELECT min(i.subscription) FROM inbox AS i
   UNION ALL
   SELECT (SELECT min(i.subscription) FROM inbox AS i WHERE i.subscription > b.id) FROM box AS b WHERE b.id IS NOT NULL
 )
-SELECT ` + subscriptionColumns + `, 0 FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`
+SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`)
 
-	trimInbox = `
+	trimInbox = standalone(`
 DELETE FROM inbox WHERE id IN (
   SELECT d.id FROM inbox AS d WHERE d.subscription = $1
     AND (d.id < $2 OR d.id <= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $3), ''))
   ORDER BY d.id LIMIT $4 {skip locked d})
-RETURNING id`
+RETURNING id`)
 )
 
 // Inboxes reads the subscriptions whose inbox has got something.
 func (s *Store) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
-	return many(ctx, s, selectInboxes, scanSubscription)
+	return many(ctx, s, selectInboxes, subscriptionsTable.scan(s))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
@@ -93,8 +92,4 @@ func (s *Store) TrimInbox(ctx context.Context, subscription, oldest string, limi
 		return nil
 	})
 	return n, err
-}
-
-func inboxQueries() []string {
-	return []string{inboxTable.insert, selectInbox, selectReceived, countInbox, selectInboxes, trimInbox}
 }

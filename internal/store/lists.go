@@ -87,7 +87,7 @@ func tableOf(status pay.Status) string {
 
 // listPayments reads newest first by an index of statuses: each gives its
 // newest ids, and the best of them are read.
-var listPayments = func() string {
+var listPayments = statement(func() string {
 	var parts []string
 	for _, status := range pay.Statuses() {
 		parts = append(parts, fmt.Sprintf(`
@@ -96,12 +96,12 @@ var listPayments = func() string {
       ORDER BY id DESC LIMIT $6) AS of_%[2]s`, tableOf(status), status))
 	}
 	return paged(strings.Join(parts, "\n    UNION ALL"), "LIMIT $7 OFFSET $8")
-}()
+}())
 
 // listPaymentsOfKind reads newest first by an index of kinds: the counters say
 // which kinds the shop has, each gives its newest ids, and the best of them
 // are read. However rare or long ago a kind is, nothing else is looked at.
-var listPaymentsOfKind = paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11")
+var listPaymentsOfKind = statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
 
 // Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
 // are they counted, but no more than so many: everybody may pay the same amount.
@@ -117,12 +117,12 @@ var (
 	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
 		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
 
-	listPaymentsByEmail       = paged(byEmail, "LIMIT $10 OFFSET $11")
-	listPaymentsByAmount      = paged(byAmount, "LIMIT $10 OFFSET $11")
-	listPaymentsByOtherAmount = paged(byOtherAmount, "LIMIT $10 OFFSET $11")
-	countByEmail              = countOf(byEmail)
-	countByAmount             = countOf(byAmount)
-	countByOtherAmount        = countOf(byOtherAmount)
+	listPaymentsByEmail       = statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
+	listPaymentsByAmount      = statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
+	listPaymentsByOtherAmount = statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
+	countByEmail              = statement(countOf(byEmail))
+	countByAmount             = statement(countOf(byAmount))
+	countByOtherAmount        = statement(countOf(byOtherAmount))
 )
 
 // sameAmount is true where the filter names no amount, or that of the row; from is the number of the
@@ -170,9 +170,9 @@ func ofProcessing(condition string) string {
 // paged reads the payments of a page of ids: only these are read whole.
 func paged(ids, page string) string {
 	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
-SELECT ` + paymentColumns + ` FROM payments WHERE id {in SELECT id FROM page}
+SELECT ` + paymentsTable.list + ` FROM payments WHERE id {in SELECT id FROM page}
 UNION ALL
-SELECT ` + paymentColumns + ` FROM processing WHERE id {in SELECT id FROM page}
+SELECT ` + paymentsTable.list + ` FROM processing WHERE id {in SELECT id FROM page}
 ORDER BY id DESC`
 }
 
@@ -192,25 +192,25 @@ const (
 )
 
 var (
-	listPaymentsByOrder = "SELECT * FROM (" + matching(paymentColumns, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16"
-	countByOrder        = "SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p"
+	listPaymentsByOrder = statement("SELECT * FROM (" + matching(paymentsTable.list, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	countByOrder        = statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
 // A total is one statement, of one moment, so that a payment that moves from one
 // place to another meanwhile is counted once.
-const (
+var (
 	// countAllDays adds up what is rolled up, of the young days what is not, and the
 	// few whose outcome is not known.
-	countAllDays = `
+	countAllDays = statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT coalesce(sum(n), 0) AS n FROM counters WHERE day = -1 AND ` + selected + `
   UNION ALL SELECT coalesce(sum(n - rolled), 0) FROM counters WHERE day >= $7 AND ` + selected + `
   UNION ALL SELECT count(*) FROM processing WHERE ` + selected + `
-) AS c`
+) AS c`)
 
 	// countTime adds up whole days, what each end of the time adds to them or takes
 	// off, and the few whose outcome is not known.
-	countTime = `
+	countTime = statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT count(*) AS n FROM processing WHERE id >= $7 AND id < $8 AND ` + selected + `
   UNION ALL SELECT coalesce(sum(n), 0) FROM counters WHERE day >= $9 AND day < $10 AND ` + selected + `
@@ -218,30 +218,23 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
   UNION ALL SELECT CAST($13 AS BIGINT) * count(*) FROM payments WHERE id >= $14 AND id < $15 AND ` + anyStatus + ` AND ` + selected + `
   UNION ALL SELECT CAST($16 AS BIGINT) * coalesce(sum(n), 0) FROM counters WHERE day = $17 AND ` + selected + `
   UNION ALL SELECT CAST($18 AS BIGINT) * count(*) FROM payments WHERE id >= $19 AND id < $20 AND ` + anyStatus + ` AND ` + selected + `
-) AS c`
+) AS c`)
 )
-
-func listQueries() []string {
-	return []string{
-		listPayments, listPaymentsOfKind, listPaymentsByOrder, listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount,
-		countByOrder, countByEmail, countByAmount, countByOtherAmount, countAllDays, countTime,
-	}
-}
 
 // Payments lists a shop's payments, newest first.
 func (s *Store) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return atMost(ctx, s, f.Limit, listPaymentsByOrder, readPayment, append(f.ofOrder(scope), f.Limit, f.Offset)...)
+		return atMost(ctx, s, f.Limit, listPaymentsByOrder, paymentsTable.reader(s), append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
-		return atMost(ctx, s, f.Limit, text, readPayment, args...)
+		return atMost(ctx, s, f.Limit, text, paymentsTable.reader(s), args...)
 	case f.ofKind():
-		return atMost(ctx, s, f.Limit, listPaymentsOfKind, readPayment, scope.Shop, scope.Live, string(f.Status), from, below,
+		return atMost(ctx, s, f.Limit, listPaymentsOfKind, paymentsTable.reader(s), scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.young())
 	}
-	return atMost(ctx, s, f.Limit, listPayments, readPayment, scope.Shop, scope.Live, string(f.Status), from, below,
+	return atMost(ctx, s, f.Limit, listPayments, paymentsTable.reader(s), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 

@@ -18,12 +18,9 @@ import (
 // errForeseen says that apply found a step of look to have a row, and wrote nothing.
 var errForeseen = errors.New("a guard would be lost")
 
-const (
+var (
 	// unlessForeseen is asked by every statement of a batch, once and before a row is looked at.
 	unlessForeseen = `current_setting('cascada.lost', TRUE) IS DISTINCT FROM 'yes'`
-
-	lookForKeys     = `SELECT {lost once.id} FROM once WHERE {given once.id}`
-	lookForReceipts = `SELECT {lost receipts.id} FROM receipts WHERE {given receipts.id}`
 
 	// guardLost is what PostgreSQL says where a guard was lost that nobody could foresee: as a
 	// value that is no number. People read it, and commit knows it by it.
@@ -31,15 +28,6 @@ const (
 )
 
 var versionColumns = parseColumns("id TEXT, version BIGINT")
-
-func lookQueries() []string {
-	return []string{lookForKeys, lookForReceipts,
-		processingTable.look, paymentsTable.look, claimsTable.look, subscriptionsTable.look, deliveriesTable.look, sessionsTable.look,
-		merchantsTable.look, shopsTable.look, keysTable.look, loginsTable.look, clocksTable.look, ratesTable.look, accountsTable.look,
-		operatorsTable.look, secretsTable.look, keyUsesTable.look, retentionTable.look, walletsTable.look, mailsTable.look,
-		withdrawalsTable.look, controlsTable.look, batchesTable.look, verificationsTable.look, settlementsTable.look,
-		reservesTable.look, driftsTable.look, fanOutsTable.look, replaysTable.look, recoveriesTable.look, foundTable.look}
-}
 
 // foresee adds what finds rows that a statement of guards would not get. SQLite has no use for
 // it: it logs nothing.
@@ -53,34 +41,6 @@ func (w *write) foresee(text string, args func() []any) {
 		w.behind[id] = struct{}{}
 		return err
 	}})
-}
-
-// foreseeTaken is foresee for rows that may be there already.
-func foreseeTaken[T any](w *write, t table[T], text string, items []*T) {
-	if len(items) == 0 {
-		return
-	}
-	w.foresee(text, func() []any {
-		ids := make([]string, len(items))
-		for i, item := range items {
-			ids[i] = t.id(item)
-		}
-		return w.s.ids(ids)
-	})
-}
-
-// foreseeMoved is foresee for rows whose version may be another one than the one before.
-func foreseeMoved[T any](w *write, t table[T], items []*T) {
-	if len(items) == 0 {
-		return
-	}
-	w.foresee(t.look, func() []any {
-		rows := newRows(w.s.db.dialect(), versionColumns, len(items))
-		for _, item := range items {
-			rows.text(t.id(item)).number(t.version(item)).next()
-		}
-		return rows.args()
-	})
 }
 
 // dropForeseen parts the batch by what look found, and reports whether a change is lost.
@@ -98,26 +58,8 @@ func (w *write) dropForeseen() bool {
 
 // lostGuard says which kind of guard a change lost, of which some are missing.
 func lostGuard(c *pay.Change, missing func(id string) bool) error {
-	if c.Once != nil && missing(c.Once.Key) {
-		return ErrDuplicate
-	}
-	for _, r := range c.Receipts {
-		if missing(r.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Replays {
-		if replaysTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Wallets {
-		if walletsTable.isNew(&v) && missing(v.ID) {
-			return ErrDuplicate
-		}
-	}
-	for _, v := range c.Verifications {
-		if verificationsTable.isNew(&v) && missing(v.ID) {
+	for _, k := range written {
+		if k.lostToDuplicate(c, missing) {
 			return ErrDuplicate
 		}
 	}

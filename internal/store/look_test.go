@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,19 +21,14 @@ func keyed(key string) pay.Change {
 
 // A statement that wrote in a transaction that has foreseen its loss would write a part of it.
 func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
-	// What writes outside of the group commit, or in an apply that looks for nothing before.
-	others := slices.Concat(dutyQueries(), migrationQueries(), repairQueries(), personalQueries(), []string{
-		takeMarks, insertBlocks, orphansInCalls, orphansUnanswered, parkDeliveries, postponeDeliveries, unparkDeliveries, insertRailIDs, purgeOnce, claimCommitter, dropCommitter, dropCommitters, holdNode, dropNode, dropNodes, takeNodes, raiseRolledUp, rollCounters,
-		leaseFeed, settleFeed, purgeSessions, trimInbox, oldReceipts, oldAddresses, keepUsed, oldKeyUses,
-	})
 	writes := regexp.MustCompile(`^\s*(INSERT|UPDATE|DELETE)\b`)
 	asking := 0
-	for _, query := range queries() {
+	for _, query := range statements {
 		switch {
 		case !writes.MatchString(query):
 		case strings.Contains(query, "{unless lost}"): // TestBatchesOnlyLookRowsUp explains that it does
 			asking++
-		case !slices.Contains(others, query):
+		case !standalones[query]:
 			t.Errorf("does it run in a batch? It does not ask: %s", query)
 		}
 	}
@@ -154,7 +148,7 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []step{{text: s.text(lookForKeys), args: s.ids([]string{"k"}), each: func(r row) error { return r.Scan(new(string)) }}}
+	look := []step{{text: s.text(onceTable.taken), args: s.ids([]string{"k"}), each: func(r row) error { return r.Scan(new(string)) }}}
 	forgets := step{text: "UPDATE once SET object = 'spoilt' WHERE id = $1", args: []any{"k"}}
 	asks := step{text: s.text(onceTable.insert), args: onceTable.rows(s, []*pay.Once{keyed("k").Once, keyed("other").Once}).args(), want: 2}
 	if err := s.db.apply(t.Context(), look, []step{forgets, asks}); !errors.Is(err, errLost) {

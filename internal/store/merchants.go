@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,143 +9,185 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const (
-	merchantColumns = `m.id, m.version, m.name, m.email, m.industry, m.tier, m.trust_score, m.language, m.refund_fees, m.strict, m.created_at`
-	selectMerchant  = `SELECT ` + merchantColumns + ` FROM merchants AS m WHERE m.id = $1`
-)
+var merchantsTable = describe(table[pay.Merchant]{
+	name:    "merchants",
+	of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
+	id:      func(m *pay.Merchant) string { return m.ID },
+	version: func(m *pay.Merchant) int64 { return m.Version },
+	fields: func(f *fields, m *pay.Merchant) {
+		f.text("id!", &m.ID)
+		f.number("version", &m.Version)
+		f.text("name", &m.Name)
+		f.text("email", &m.Email)
+		f.text("industry", &m.Industry)
+		word(f, "tier", &m.Tier)
+		f.count("trust_score", &m.TrustScore)
+		word(f, "language", &m.Language)
+		word(f, "refund_fees", &m.RefundFees)
+		f.flag("strict", &m.Strict)
+		f.time("created_at!", &m.CreatedAt)
+	},
+})
 
-// scanMerchant reads a merchant and what a query adds to it.
-func scanMerchant(r row, more ...any) (m pay.Merchant, err error) {
-	var created int64
-	into := []any{&m.ID, &m.Version, &m.Name, &m.Email, &m.Industry, &m.Tier, &m.TrustScore, &m.Language, &m.RefundFees, &m.Strict, &created}
-	err = r.Scan(append(into, more...)...)
-	m.CreatedAt = fromMicros(created)
-	return m, err
-}
+var shopsTable = describe(table[pay.Shop]{
+	name:    "shops",
+	of:      func(c *pay.Change) []pay.Shop { return c.Shops },
+	id:      func(v *pay.Shop) string { return v.ID },
+	version: func(v *pay.Shop) int64 { return v.Version },
+	fields: func(f *fields, v *pay.Shop) {
+		f.text("id!", &v.ID)
+		f.number("version", &v.Version)
+		f.text("merchant!", &v.Merchant)
+		f.text("name", &v.Name)
+		f.text("slug", &v.Slug)
+		f.time("created_at!", &v.CreatedAt)
+		f.json("brand", &v.Brand)
+	},
+})
+
+var logosTable = describe(table[pay.Logo]{
+	name: "logos",
+	of:   func(c *pay.Change) []pay.Logo { return c.Logos },
+	id:   func(l *pay.Logo) string { return l.ID },
+	met:  stays,
+	fields: func(f *fields, l *pay.Logo) {
+		f.text("id!", &l.ID)
+		f.text("kind!", &l.Kind)
+		f.bytes("body!", &l.Body)
+	},
+})
+
+var keysTable = describe(table[pay.Key]{
+	name:    "keys",
+	of:      func(c *pay.Change) []pay.Key { return c.Keys },
+	id:      func(k *pay.Key) string { return k.ID },
+	version: func(k *pay.Key) int64 { return k.Version },
+	fields: func(f *fields, k *pay.Key) {
+		f.text("id!", &k.ID)
+		f.text("merchant!", &k.Merchant)
+		f.text("shop!", &k.Shop)
+		f.flag("live!", &k.Live)
+		f.number("version", &k.Version)
+		word(f, "kind!", &k.Kind)
+		f.text("hash!", &k.Hash)
+		f.text("preview!", &k.Preview)
+		f.time("created_at!", &k.CreatedAt)
+		f.time("revoked_at", &k.RevokedAt)
+		f.time("ends_at", &k.EndsAt)
+		f.converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
+			k.Rights, err = pay.ParseRights(text)
+			return err
+		})
+		f.text("successor", &k.Successor)
+	},
+})
+
+var loginsTable = describe(table[pay.Login]{
+	name:    "logins",
+	of:      func(c *pay.Change) []pay.Login { return c.Logins },
+	id:      func(l *pay.Login) string { return l.ID },
+	version: func(l *pay.Login) int64 { return l.Version },
+	fields: func(f *fields, l *pay.Login) {
+		f.text("id!", &l.ID)
+		f.text("merchant!", &l.Merchant)
+		f.text("shop!", &l.Shop)
+		f.flag("live!", &l.Live)
+		f.number("version", &l.Version)
+		f.text("key_id!", &l.Key)
+		f.time("expires_at", &l.ExpiresAt)
+		f.time("revoked_at", &l.RevokedAt)
+		f.time("created_at!", &l.CreatedAt)
+	},
+})
+
+var (
+	selectMerchant = statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
+)
 
 // Merchant reads a merchant by id.
 func (s *Store) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
-	return one(ctx, s, selectMerchant, func(r row) (pay.Merchant, error) { return scanMerchant(r) }, id)
+	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
 }
 
-const listMerchants = `SELECT ` + merchantColumns + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`
+var listMerchants = statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // Merchants lists merchants by id, from behind one.
 func (s *Store) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
-	return many(ctx, s, listMerchants, func(r row) (pay.Merchant, error) { return scanMerchant(r) }, after, limit)
+	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
 }
 
-const countMerchants = `SELECT count(*) FROM merchants`
+var countMerchants = statement(`SELECT count(*) FROM merchants`)
 
 // CountMerchants says how many merchants there are.
 func (s *Store) CountMerchants(ctx context.Context) (int64, error) {
 	return one(ctx, s, countMerchants, scanInt)
 }
 
-const (
-	selectShop  = `SELECT id, version, merchant, name, slug, created_at, brand FROM shops WHERE id = $1`
-	selectShops = `SELECT id, version, merchant, name, slug, created_at, brand FROM shops WHERE merchant = $1 ORDER BY id`
+var (
+	selectShop  = statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE id = $1`)
+	selectShops = statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE merchant = $1 ORDER BY id`)
 )
 
-func scanShop(r row) (sh pay.Shop, err error) {
-	var created int64
-	var brand string
-	if err = r.Scan(&sh.ID, &sh.Version, &sh.Merchant, &sh.Name, &sh.Slug, &created, &brand); err != nil {
-		return sh, err
-	}
-	sh.CreatedAt = fromMicros(created)
-	return sh, json.Unmarshal([]byte(brand), &sh.Brand)
-}
-
-const selectLogo = `SELECT id, kind, body FROM logos WHERE id = $1`
+var selectLogo = statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
 func (s *Store) Logo(ctx context.Context, id string) (pay.Logo, error) {
-	return one(ctx, s, selectLogo, func(r row) (l pay.Logo, err error) {
-		var body string
-		if err = r.Scan(&l.ID, &l.Kind, &body); err != nil {
-			return l, err
-		}
-		l.Body, err = base64.StdEncoding.DecodeString(body)
-		return l, err
-	}, id)
+	return one(ctx, s, selectLogo, logosTable.scan(s), id)
 }
 
 // Shop reads a shop by id.
 func (s *Store) Shop(ctx context.Context, id string) (pay.Shop, error) {
-	return one(ctx, s, selectShop, scanShop, id)
+	return one(ctx, s, selectShop, shopsTable.scan(s), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
 func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
-	return many(ctx, s, selectShops, scanShop, merchant)
+	return many(ctx, s, selectShops, shopsTable.scan(s), merchant)
 }
 
-const (
-	keyColumns      = `id, merchant, shop, live, version, kind, hash, preview, created_at, revoked_at, ends_at, rights, successor`
-	selectKeyByHash = `SELECT ` + keyColumns + ` FROM keys WHERE hash = $1`
-	selectKey       = `SELECT ` + keyColumns + ` FROM keys WHERE id = $1`
-	selectKeysShown = `SELECT ` + keyColumns + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`
-	selectKeys      = `SELECT ` + keyColumns + ` FROM keys WHERE merchant = $1 ORDER BY id`
+var (
+	selectKeyByHash = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE hash = $1`)
+	selectKey       = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE id = $1`)
+	selectKeysShown = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
+	selectKeys      = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE merchant = $1 ORDER BY id`)
 )
-
-func scanKey(r row) (k pay.Key, err error) {
-	var created, revoked, ends int64
-	var rights string
-	err = r.Scan(&k.ID, &k.Merchant, &k.Shop, &k.Live, &k.Version, &k.Kind, &k.Hash, &k.Preview, &created, &revoked, &ends, &rights, &k.Successor)
-	if err != nil {
-		return k, err
-	}
-	k.CreatedAt, k.RevokedAt, k.EndsAt = fromMicros(created), fromMicros(revoked), fromMicros(ends)
-	k.Rights, err = pay.ParseRights(rights)
-	return k, err
-}
 
 // KeyByHash reads a key by its keyed hash.
 func (s *Store) KeyByHash(ctx context.Context, hash string) (pay.Key, error) {
-	return one(ctx, s, selectKeyByHash, scanKey, hash)
+	return one(ctx, s, selectKeyByHash, keysTable.scan(s), hash)
 }
 
 // Key reads a key by id.
 func (s *Store) Key(ctx context.Context, id string) (pay.Key, error) {
-	return one(ctx, s, selectKey, scanKey, id)
+	return one(ctx, s, selectKey, keysTable.scan(s), id)
 }
 
 // Keys lists a merchant's keys, oldest first.
 func (s *Store) Keys(ctx context.Context, merchant string) ([]pay.Key, error) {
-	return many(ctx, s, selectKeys, scanKey, merchant)
+	return many(ctx, s, selectKeys, keysTable.scan(s), merchant)
 }
 
 // KeysShown lists the keys that are shown so, those that are revoked too: ten at most.
 func (s *Store) KeysShown(ctx context.Context, preview string) ([]pay.Key, error) {
-	return many(ctx, s, selectKeysShown, scanKey, preview)
+	return many(ctx, s, selectKeysShown, keysTable.scan(s), preview)
 }
 
-const (
-	loginColumns = `id, merchant, shop, live, version, key_id, expires_at, revoked_at, created_at`
-
-	selectLogin         = `SELECT ` + loginColumns + ` FROM logins WHERE id = $1`
-	selectGoodLogins    = `SELECT ` + loginColumns + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`
-	selectRevokedLogins = `SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`
-	selectRevokedKeys   = `SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`
+var (
+	selectLogin         = statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE id = $1`)
+	selectGoodLogins    = statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
+	selectRevokedLogins = statement(`SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`)
+	selectRevokedKeys   = statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
 )
-
-func scanLogin(r row) (l pay.Login, err error) {
-	var expires, revoked, created int64
-	err = r.Scan(&l.ID, &l.Merchant, &l.Shop, &l.Live, &l.Version, &l.Key, &expires, &revoked, &created)
-	l.ExpiresAt, l.RevokedAt, l.CreatedAt = fromMicros(expires), fromMicros(revoked), fromMicros(created)
-	return l, err
-}
 
 // Login reads the login that a refresh token belongs to.
 func (s *Store) Login(ctx context.Context, id string) (pay.Login, error) {
-	return one(ctx, s, selectLogin, scanLogin, id)
+	return one(ctx, s, selectLogin, loginsTable.scan(s), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
 func (s *Store) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
-	return many(ctx, s, selectGoodLogins, scanLogin, merchant, micros(now), key, limit)
+	return many(ctx, s, selectGoodLogins, loginsTable.scan(s), merchant, micros(now), key, limit)
 }
 
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
@@ -169,15 +209,15 @@ func (s *Store) Revoked(ctx context.Context, since time.Time) (logins, keys []st
 	return logins, keys, err
 }
 
-const (
-	selectRailIDs = `SELECT rail, id FROM rail_ids`
+var (
+	selectRailIDs = statement(`SELECT rail, id FROM rail_ids`)
 	// The next numbers are taken from the table itself, so that an id is given
 	// once even when its rail has left the catalog. Of two nodes that start at
 	// once one may get nothing and tries again.
-	insertRailIDs = `
+	insertRailIDs = standalone(`
 INSERT INTO rail_ids (rail, id)
 SELECT r.rail, r.n + (SELECT coalesce(max(id), 1000) FROM rail_ids) FROM {rows: rail TEXT, n BIGINT} AS r
-WHERE TRUE ON CONFLICT DO NOTHING`
+WHERE TRUE ON CONFLICT DO NOTHING`)
 )
 
 // RailIDs returns the paymentMethodId of each rail, giving one to those that

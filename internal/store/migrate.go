@@ -33,11 +33,7 @@ var ErrOldSchema = errors.New("the database is older than this program")
 var errOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
-	createVersions = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
-	selectMade     = `SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`
-	selectMigrated = `SELECT n FROM schema_version`
-	// The column is there from the first migration on that is a file.
-	selectContracts = `SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`
+	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
 	insertVersion   = `INSERT INTO schema_version (n) VALUES (%d)`
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
@@ -46,7 +42,6 @@ const (
 	olderAlive = 90 * time.Second
 	aliveEvery = 30 * time.Second
 
-	selectOlder = `SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`
 	// barOlder is for one that slept, say: its batches are refused, and it cannot claim its row.
 	barOlder = `UPDATE committers SET fence = fence + 1 WHERE schema < %d`
 
@@ -57,12 +52,16 @@ const (
 	migrationTries = 120 // ten minutes
 )
 
+var (
+	selectMade     = statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
+	selectMigrated = statement(`SELECT n FROM schema_version`)
+	// The column is there from the first migration on that is a file.
+	selectContracts = statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
+	selectOlder     = statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
+)
+
 // tookTooLong is the code for a statement that was ended by a timeout, or by a person.
 const tookTooLong = "57014"
-
-func migrationQueries() []string {
-	return []string{selectMade, selectMigrated, selectContracts, selectOlder}
-}
 
 // migrator runs schema statements in a transaction that no other process migrates beside.
 type migrator interface {

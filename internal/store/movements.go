@@ -14,7 +14,7 @@ import (
 // balances of the moment: one statement sees one moment, so what the transfers
 // add up to and the balances agree. There is one index, by kind; each kind
 // gives its newest and the best of them are kept.
-var selectMovements, selectShopMovements = movementsOf(""), movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`)
+var selectMovements, selectShopMovements = statement(movementsOf("")), statement(movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`))
 
 func movementsOf(more string) string {
 	var parts []string
@@ -30,10 +30,10 @@ FROM (
 ORDER BY t.at DESC, t.id DESC LIMIT $3`
 }
 
-const selectOthersWithdrawals = `
-SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1 AND s.id <> $3)`
+var selectOthersWithdrawals = statement(`
+SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1 AND s.id <> $3)`)
 
-const countMovements = `SELECT movements FROM balances WHERE merchant = $1 AND live = $2`
+var countMovements = statement(`SELECT movements FROM balances WHERE merchant = $1 AND live = $2`)
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A page far down costs what stands above it, with a cursor too: a balance is told

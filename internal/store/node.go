@@ -56,27 +56,27 @@ type hold struct {
 	asked time.Time // this process's clock then
 }
 
-const (
+var (
 	// $2 is the lease's length; $3 the clock, where the database has none of its own.
 	databaseClock = `(CASE WHEN CAST($3 AS BIGINT) = 0 THEN {now} ELSE CAST($3 AS BIGINT) END)`
 
-	holdNode = `INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
-ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`
+	holdNode = standalone(`INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`)
 
 	// A node whose lease is over is gone for good: it lives on under another name.
-	takeNodes = `UPDATE nodes SET gone = ` + databaseClock + `
-WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`
+	takeNodes = standalone(`UPDATE nodes SET gone = ` + databaseClock + `
+WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`)
 
-	selectLapsed = `SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`
+	selectLapsed = statement(`SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`)
 
-	dropNode = `DELETE FROM nodes WHERE id = $1`
+	dropNode = standalone(`DELETE FROM nodes WHERE id = $1`)
 
-	dropNodes = `DELETE FROM nodes WHERE gone > 0 AND gone < ` + databaseClock + ` - CAST($2 AS BIGINT) AND id <> $1`
+	dropNodes = standalone(`DELETE FROM nodes WHERE gone > 0 AND gone < ` + databaseClock + ` - CAST($2 AS BIGINT) AND id <> $1`)
 
 	orphan = `owner <> '' AND NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.id = owner AND n.gone = 0)`
 
-	orphansInCalls    = `UPDATE processing SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`
-	orphansUnanswered = `UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`
+	orphansInCalls    = standalone(`UPDATE processing SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
+	orphansUnanswered = standalone(`UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
 )
 
 // clock is what statements are told of the time, in microseconds; 0 where the database

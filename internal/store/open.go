@@ -52,13 +52,13 @@ func WorkKinds() (kinds []string) {
 	return append(kinds, sealWork)
 }
 
-var selectOldestOpen = func() string {
+var selectOldestOpen = statement(func() string {
 	parts := slices.Grow([]string{}, len(openWorks))
 	for _, w := range openWorks {
 		parts = append(parts, "SELECT '"+w.kind+"', coalesce(("+w.since+"), 0)")
 	}
 	return strings.Join(parts, "\nUNION ALL\n")
-}()
+}())
 
 // OldestOpen returns since when the oldest open thing of each kind is open; zero where
 // there is none.

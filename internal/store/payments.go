@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,8 +9,44 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const paymentColumns = `id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country,
-  order_id, refunded, sequence, due_at, unsure_at, created_at, updated_at, doc, owner`
+// A payment is in one of two tables: it starts in processing, leaves it with the first answer, and
+// stays in payments.
+var (
+	paymentsTable   = describe(paymentsIn("payments"))
+	processingTable = describe(paymentsIn("processing"))
+)
+
+func paymentsIn(name string) table[pay.Payment] {
+	return table[pay.Payment]{
+		name:    name,
+		of:      func(c *pay.Change) []pay.Payment { return c.Payments },
+		id:      func(p *pay.Payment) string { return p.ID },
+		version: func(p *pay.Payment) int64 { return p.Version },
+		fields: func(f *fields, p *pay.Payment) {
+			f.text("id!", &p.ID)
+			f.text("merchant!", &p.Merchant)
+			f.text("shop!", &p.Shop)
+			f.flag("live!", &p.Live)
+			f.number("version", &p.Version)
+			word(f, "status", &p.Status)
+			f.usd("amount!", &p.Amount)
+			f.amount("amount_local!", "currency_local!", &p.Local)
+			f.rate("rate!", &p.Rate)
+			f.text("rail!", &p.RailID)
+			f.text("method!", &p.Method)
+			f.text("country!", &p.Country)
+			f.text("order_id!", &p.OrderID)
+			f.number("refunded", &p.Refunded)
+			f.number("sequence", &p.Sequence)
+			f.time("due_at", &p.DueAt)
+			f.time("unsure_at", &p.Unsure)
+			f.time("created_at!", &p.Times.Created)
+			f.time("updated_at", &p.Times.Updated)
+			document[paymentDoc](f, "doc", p)
+			f.text("owner", &p.Owner)
+		},
+	}
+}
 
 // paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
 // index reads it there.
@@ -59,6 +93,34 @@ type paymentDoc struct {
 	Chargeback int64 `json:"chargeback,omitempty"`
 }
 
+func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
+	*d = paymentDoc{
+		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
+		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
+		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
+		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
+		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
+		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
+		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
+		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
+	}
+}
+
+func (d *paymentDoc) into(_ *fields, p *pay.Payment) error {
+	p.Stored = p.Status
+	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
+	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
+	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
+	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
+	p.RateSource, p.RateAt = d.RateFrom, fromMicros(d.RateAt)
+	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, fromMicros(d.Erased)
+	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), fromMicros(d.Cancel)
+	p.Times.Expires, p.Times.Completed, p.Times.Failed = fromMicros(d.Expires), fromMicros(d.Completed), fromMicros(d.Failed)
+	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = fromMicros(d.Expired), fromMicros(d.RefundedAt), fromMicros(d.Chargeback)
+	return nil
+}
+
 // strayDoc is money that came late, or of another amount.
 type strayDoc struct {
 	Code     pay.AttentionCode `json:"code"`
@@ -68,6 +130,41 @@ type strayDoc struct {
 	Claim    string            `json:"claim,omitempty"`
 	End      pay.StrayEnd      `json:"end,omitempty"`
 }
+
+// paymentRows is both tables.
+type paymentRows struct{}
+
+func (paymentRows) guarded(c *pay.Change, ids []string) []string {
+	return paymentsTable.guarded(c, ids)
+}
+
+func (paymentRows) lostToDuplicate(*pay.Change, func(string) bool) bool { return false }
+
+func (paymentRows) guards(w *write, steps []step) []step {
+	in := func(stays, becomes bool) []*pay.Payment {
+		return gather(w.batch, paymentsTable.of, func(p *pay.Payment) bool {
+			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
+		})
+	}
+	steps = processingTable.removed(w, steps, takeProcessing, in(true, false))
+	steps = processingTable.replace(w, steps, in(true, true))
+	return paymentsTable.replace(w, steps, append(in(false, false), in(false, true)...))
+}
+
+func (paymentRows) inserts(w *write, steps []step) []step {
+	steps = processingTable.add(w, steps, gather(w.kept, paymentsTable.of, func(p *pay.Payment) bool {
+		return p.Stored == "" && p.Status == pay.Processing
+	}))
+	return paymentsTable.add(w, steps, gather(w.kept, paymentsTable.of, func(p *pay.Payment) bool {
+		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)
+	}))
+}
+
+// takeProcessing removes payments whose outcome is known now.
+var takeProcessing = statement(`
+DELETE FROM processing
+WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
+RETURNING id`)
 
 func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 	for _, s := range strays {
@@ -83,91 +180,30 @@ func straysOf(docs []strayDoc) (strays []pay.Stray) {
 	return strays
 }
 
-func paymentRow(r *rows, p *pay.Payment) {
-	doc := paymentDoc{
-		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
-		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
-		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
-		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
-		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
-	}
-	r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(string(p.Status)).
-		number(p.Amount.Minor, p.Local.Minor).text(string(p.Local.Currency), p.Rate.Decimal(), p.RailID, p.Method, p.Country, p.OrderID).
-		number(p.Refunded, p.Sequence, micros(p.DueAt), micros(p.Unsure), micros(p.Times.Created), micros(p.Times.Updated)).text(encode(&doc), p.Owner)
-}
-
-func scanPayment(r row) (p pay.Payment, err error) {
-	err = readPayment(r, &p)
-	return p, err
-}
-
-// readPayment reads into the place where the payment stays: a list of a hundred copies none.
-func readPayment(r row, p *pay.Payment) error {
-	var rate, currency, text string
-	var due, unsure, created, updated int64
-	p.Amount.Currency = money.USD
-	err := r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Status, &p.Amount.Minor, &p.Local.Minor, &currency,
-		&rate, &p.RailID, &p.Method, &p.Country, &p.OrderID, &p.Refunded, &p.Sequence, &due, &unsure, &created, &updated, &text, &p.Owner)
-	if err != nil {
-		return err
-	}
-	var doc paymentDoc
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return fmt.Errorf("payment %s: %w", p.ID, err)
-	}
-	if p.Rate, err = money.ParseRate(rate); err != nil {
-		return fmt.Errorf("payment %s: %w", p.ID, err)
-	}
-	if p.Local.Currency, err = money.ParseCurrency(currency); err != nil {
-		return fmt.Errorf("payment %s: %w", p.ID, err)
-	}
-	p.Stored = p.Status
-	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = doc.Buyer, doc.Fees, doc.Reserve, doc.Delay, doc.Window, doc.Sync
-	p.Redirect = doc.Redirect
-	p.Hosted, p.ReturnURL, p.Lang, p.FormURL, p.Data = doc.Hosted, doc.ReturnURL, doc.Lang, doc.FormURL, doc.Data
-	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed = doc.Attempts, doc.Answered, doc.Simulate, doc.Failure, doc.Disputed
-	p.Challenged = doc.Challenge
-	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = doc.Captured, doc.Given, doc.OnRefund, doc.Disputes, doc.Held, doc.Fee
-	p.RateSource, p.RateAt = doc.RateFrom, fromMicros(doc.RateAt)
-	p.DueAt, p.Unsure = fromMicros(due), fromMicros(unsure)
-	p.Strays, p.After, p.Erased = straysOf(doc.Strays), doc.After, fromMicros(doc.Erased)
-	p.Asked, p.Purchase, p.CancelAsked = doc.Asked.amount(), doc.Purchase.purchase(), fromMicros(doc.Cancel)
-	p.Times = pay.Times{
-		Created: fromMicros(created), Updated: fromMicros(updated), Expires: fromMicros(doc.Expires),
-		Completed: fromMicros(doc.Completed), Failed: fromMicros(doc.Failed), Expired: fromMicros(doc.Expired),
-		Refunded: fromMicros(doc.RefundedAt), Chargeback: fromMicros(doc.Chargeback),
-	}
-	return nil
-}
-
-const selectPayment = `
-SELECT ` + paymentColumns + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
+var selectPayment = statement(`
+SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
 UNION ALL
-SELECT ` + paymentColumns + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`
+SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Payment reads one payment of a shop. ErrNotFound also where it is another's.
 func (s *Store) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
-	return one(ctx, s, selectPayment, scanPayment, id, scope.Shop, scope.Live)
+	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-const selectAnyPayment = `
-SELECT ` + paymentColumns + ` FROM payments WHERE id = $1
+var selectAnyPayment = statement(`
+SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1
 UNION ALL
-SELECT ` + paymentColumns + ` FROM processing WHERE id = $1`
+SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
 
 // AnyPayment reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
 func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
-	return one(ctx, s, selectAnyPayment, scanPayment, id)
+	return one(ctx, s, selectAnyPayment, paymentsTable.scan(s), id)
 }
 
-const (
-	selectVersions           = `SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id AND {among p.id id}`
-	selectProcessingVersions = `SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`
+var (
+	selectVersions           = statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id AND {among p.id id}`)
+	selectProcessingVersions = statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`)
 )
 
 // Versions tells the versions of payments of any tenants; those that there are not are left
@@ -197,16 +233,11 @@ func (s *Store) Versions(ctx context.Context, ids []string) (map[string]int64, e
 func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
-		err := s.lease(ctx, duty, now, until, limit, func(r row) error {
-			p, err := scanPayment(r)
-			if err == nil {
-				list = append(list, p)
-			}
-			return err
-		})
+		due, err := leased(ctx, s, duty, paymentsTable.scan(s), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
+		list = append(list, due...)
 	}
 	return list, nil
 }
@@ -216,47 +247,18 @@ func scanInt(r row) (n int64, err error) {
 	return n, err
 }
 
-const (
-	selectOnce = `SELECT id, hash, object, at FROM once WHERE id = $1`
-	pageOnce   = `SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`
-	purgeOnce  = `DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`
-)
-
-// PurgeOnce deletes, of the next limit keys after one, those of requests that
-// came before a time, and returns the last key that it looked at, "" past the
-// end. What a service does once in its life has no hash and is kept for good. Keys
-// are looked at in their own order: an index by time would cost each payment more
-// than this costs in a day.
-func (s *Store) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
-	last, err = one(ctx, s, pageOnce, func(r row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
-	if err != nil || last == "" {
-		return "", err
-	}
-	return last, s.db.lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(row) error { return nil })
-}
-
-// Once reads a key that was used.
-func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
-	return one(ctx, s, selectOnce, func(r row) (o pay.Once, err error) {
-		var at int64
-		err = r.Scan(&o.Key, &o.Hash, &o.Object, &at)
-		o.At = fromMicros(at)
-		return o, err
-	}, key)
-}
-
 // Each table gives its own page, by its key, before the two are merged: a planner who
 // does not know the ids would read all between them for every page.
-const selectBetween = `
-SELECT ` + paymentColumns + ` FROM (
-  SELECT ` + paymentColumns + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
+var selectBetween = statement(`
+SELECT ` + paymentsTable.list + ` FROM (
+  SELECT ` + paymentsTable.list + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
 UNION ALL
-SELECT ` + paymentColumns + ` FROM (
-  SELECT ` + paymentColumns + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
-ORDER BY id LIMIT $4`
+SELECT ` + paymentsTable.list + ` FROM (
+  SELECT ` + paymentsTable.list + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
+ORDER BY id LIMIT $4`)
 
 // PaymentsBetween reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
 func (s *Store) PaymentsBetween(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return many(ctx, s, selectBetween, scanPayment, after, before, live, limit)
+	return many(ctx, s, selectBetween, paymentsTable.scan(s), after, before, live, limit)
 }

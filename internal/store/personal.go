@@ -161,11 +161,11 @@ func newOld(p place, where string, page int, seal func(p personal, id, text stri
 	table, column, _ := strings.Cut(string(p), ".")
 	return old{
 		place: p, page: page, seal: seal,
-		read: `SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
-WHERE t.id > $1 ORDER BY t.id LIMIT $2`,
+		read: statement(`SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
+WHERE t.id > $1 ORDER BY t.id LIMIT $2`),
 		// One that changed meanwhile is met again, or encrypted by who changed it.
-		replace: `UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
-WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.` + column + ` = r.was RETURNING ` + table + `.id`,
+		replace: standalone(`UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
+WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.` + column + ` = r.was RETURNING ` + table + `.id`),
 	}
 }
 
@@ -180,18 +180,16 @@ func (p place) sealAsIs(with personal, id, text string) (string, error) {
 }
 
 // olds are read in few rows at a time where those are large.
-func olds() []old {
-	return []old{
-		newOld(receiptBody, unmarked("body"), 50, receiptBody.sealAsIs),
-		newOld(inboxBody, unmarked("body"), 50, inboxBody.sealAsIs),
-		newOld(eventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+unmarked("payload"), 200, eventPayload.sealAsIs),
-		newOld(fileName, unmarked("name"), 200, fileName.sealAsIs),
-		newOld(fileContent, unmarked("content"), 4, func(p personal, id, text string) (string, error) {
-			content, err := base64.StdEncoding.DecodeString(text)
-			return p.sealFile(&pay.File{ID: id, Content: content}), err
-		}),
-		newOld(claimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
-	}
+var olds = []old{
+	newOld(receiptBody, unmarked("body"), 50, receiptBody.sealAsIs),
+	newOld(inboxBody, unmarked("body"), 50, inboxBody.sealAsIs),
+	newOld(eventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+unmarked("payload"), 200, eventPayload.sealAsIs),
+	newOld(fileName, unmarked("name"), 200, fileName.sealAsIs),
+	newOld(fileContent, unmarked("content"), 4, func(p personal, id, text string) (string, error) {
+		content, err := base64.StdEncoding.DecodeString(text)
+		return p.sealFile(&pay.File{ID: id, Content: content}), err
+	}),
+	newOld(claimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
 }
 
 // sealClaimDoc encrypts the evidence in a claim's document that is not.
@@ -217,7 +215,7 @@ func sealClaimDoc(p personal, id, text string) (string, error) {
 // It may be ended anywhere, and begun anew: what is encrypted is passed over. Several nodes may
 // call it at a time.
 func (s *Store) SealPersonal(ctx context.Context) (n int, err error) {
-	for _, o := range olds() {
+	for _, o := range olds {
 		for after, more := "", true; more && err == nil; {
 			var sealed int
 			sealed, after, more, err = s.sealPage(ctx, o, after)
@@ -254,11 +252,4 @@ func (s *Store) sealPage(ctx context.Context, o old, after string) (n int, last 
 	}
 	err = s.db.lease(ctx, s.text(o.replace), fresh.args(), func(row) error { n++; return nil })
 	return n, last, read == o.page, err
-}
-
-func personalQueries() (list []string) {
-	for _, o := range olds() {
-		list = append(list, o.read, o.replace)
-	}
-	return list
 }

@@ -84,14 +84,12 @@ func openProof(key, content []byte) (*Proof, error) {
 	return &p, nil
 }
 
-const (
-	selectOldestPayment = `
-SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pending' UNION ALL SELECT id FROM processing) AS o`
-	selectStillOpen = `
-SELECT d.id FROM claims AS d WHERE ` + isOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`
+var (
+	selectOldestPayment = statement(`
+SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pending' UNION ALL SELECT id FROM processing) AS o`)
+	selectStillOpen = statement(`
+SELECT d.id FROM claims AS d WHERE ` + isOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`)
 )
-
-func proofQueries() []string { return []string{selectOldestPayment, selectStillOpen} }
 
 // clocksDiffer is how far the clocks may be apart by which ids are made.
 const clocksDiffer = time.Hour

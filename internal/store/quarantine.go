@@ -72,13 +72,13 @@ func (s *Store) quarantine(ctx context.Context, d duty, now time.Time, bad unrea
 	return nil
 }
 
-var selectQuarantined = func() string {
+var selectQuarantined = statement(func() string {
 	var parts []string
 	for _, d := range duties() {
 		parts = append(parts, d.stuck)
 	}
 	return strings.Join(parts, "\nUNION ALL\n")
-}()
+}())
 
 // Quarantined is a row of due work that cannot be read.
 type Quarantined struct {
@@ -101,6 +101,6 @@ func (s *Store) Quarantine(ctx context.Context) ([]Quarantined, error) {
 
 // quarantineRules name the rows that cannot be read. They come first: another rule may
 // fail on such a row.
-var quarantineRules = []rule{
+var quarantineRules = invariants([]rule{
 	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + selectQuarantined + `) AS u`},
-}
+})

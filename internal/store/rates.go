@@ -9,26 +9,44 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-var (
-	// A currency's first rate is guarded too: two nodes may bring one at once.
-	ratesTable = newTable("rates", "id TEXT!, version BIGINT, rate TEXT, source TEXT, observed_at BIGINT, "+
-		"held_rate TEXT, held_source TEXT, held_at BIGINT, updated_at BIGINT",
-		func(q *pay.Quote) string { return string(q.Currency) }, func(q *pay.Quote) int64 { return q.Version },
-		func(r *rows, q *pay.Quote) {
-			r.text(string(q.Currency)).number(q.Version).text(rateText(q.Rate), q.Source).number(micros(q.At)).
-				text(rateText(q.Held.Rate), q.Held.Source).number(micros(q.Held.At), micros(q.UpdatedAt))
-		}).onceOnly()
+var ratesTable = describe(table[pay.Quote]{
+	name:    "rates",
+	of:      func(c *pay.Change) []pay.Quote { return c.Quotes },
+	id:      func(q *pay.Quote) string { return string(q.Currency) },
+	version: func(q *pay.Quote) int64 { return q.Version },
+	met:     stale,
+	fields: func(f *fields, q *pay.Quote) {
+		word(f, "id!", &q.Currency)
+		f.number("version", &q.Version)
+		f.rate("rate", &q.Rate)
+		f.text("source", &q.Source)
+		f.time("observed_at", &q.At)
+		f.rate("held_rate", &q.Held.Rate)
+		f.text("held_source", &q.Held.Source)
+		f.time("held_at", &q.Held.At)
+		f.time("updated_at", &q.UpdatedAt)
+	},
+})
 
-	rateHistoryTable = newTable("rate_history", "id TEXT!, currency TEXT!, version BIGINT!, rate TEXT!, source TEXT!, observed_at BIGINT!, "+
-		"verdict TEXT!, actor TEXT!, at BIGINT!",
-		func(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }, nil,
-		func(r *rows, q *pay.Quote) {
-			r.text(fmt.Sprintf("%s-%d", q.Last.Currency, q.Version), string(q.Last.Currency)).number(q.Version).
-				text(rateText(q.Last.Rate), q.Last.Source).number(micros(q.Last.At)).text(string(q.Verdict), q.By).number(micros(q.UpdatedAt))
-		})
-)
+// rateHistoryTable keeps each reading with what was done with it.
+var rateHistoryTable = describe(table[pay.Quote]{
+	name: "rate_history",
+	of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
+	id:   readingID,
+	fields: func(f *fields, q *pay.Quote) {
+		f.written("id!", readingID(q))
+		word(f, "currency!", &q.Last.Currency)
+		f.number("version!", &q.Version)
+		f.rate("rate!", &q.Last.Rate)
+		f.text("source!", &q.Last.Source)
+		f.time("observed_at!", &q.Last.At)
+		word(f, "verdict!", &q.Verdict)
+		f.text("actor!", &q.By)
+		f.time("at!", &q.UpdatedAt)
+	},
+})
 
-func quotes(c *pay.Change) []pay.Quote { return c.Quotes }
+func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
 // rateText is a rate as it is stored, ” for none.
 func rateText(r money.Rate) string {
@@ -45,31 +63,21 @@ func parseRate(text string) (money.Rate, error) {
 	return money.ParseRate(text)
 }
 
-const selectRates = `
-SELECT id, version, rate, source, observed_at, held_rate, held_source, held_at, updated_at FROM rates ORDER BY id`
+var selectRates = statement(`
+SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
 
 // Rates reads what is known of each currency's rate.
 func (s *Store) Rates(ctx context.Context) ([]pay.Quote, error) {
-	return many(ctx, s, selectRates, func(r row) (q pay.Quote, err error) {
-		var rate, held string
-		var at, heldAt, updated int64
-		if err := r.Scan(&q.Currency, &q.Version, &rate, &q.Source, &at, &held, &q.Held.Source, &heldAt, &updated); err != nil {
-			return q, err
-		}
-		q.At, q.Held.At, q.UpdatedAt = fromMicros(at), fromMicros(heldAt), fromMicros(updated)
+	scan := ratesTable.scan(s)
+	return many(ctx, s, selectRates, func(r row) (pay.Quote, error) {
+		q, err := scan(r)
 		q.Held.Currency = q.Currency
-		if q.Rate, err = parseRate(rate); err == nil {
-			q.Held.Rate, err = parseRate(held)
-		}
-		if err != nil {
-			return q, fmt.Errorf("rate of %s: %w", q.Currency, err)
-		}
-		return q, nil
+		return q, err
 	})
 }
 
-const selectRateHistory = `
-SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`
+var selectRateHistory = statement(`
+SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
@@ -93,9 +101,9 @@ func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([
 	}, string(c), limit)
 }
 
-const selectRailsUsed = `
+var selectRailsUsed = statement(`
 SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id AND c.live = $2 AND (c.day = -1 OR c.day >= $3)
-WHERE s.merchant = $1`
+WHERE s.merchant = $1`)
 
 // RailUse is a rail that a merchant has taken payments by, and in which country.
 type RailUse struct{ Rail, Country string }
@@ -109,12 +117,12 @@ func (s *Store) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, erro
 	}, scope.Merchant, scope.Live, s.young())
 }
 
-const (
-	leaseFeed = `
+var (
+	leaseFeed = standalone(`
 INSERT INTO rate_feeds (id, due_at) VALUES ($1, $3)
 ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at WHERE rate_feeds.due_at <= $2
-RETURNING id`
-	settleFeed = `UPDATE rate_feeds SET due_at = $2 WHERE id = $1`
+RETURNING id`)
+	settleFeed = standalone(`UPDATE rate_feeds SET due_at = $2 WHERE id = $1`)
 )
 
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
@@ -138,12 +146,8 @@ func (s *Store) SettleFeed(ctx context.Context, feed string, due time.Time) erro
 	return nil
 }
 
-func rateQueries() []string {
-	return []string{ratesTable.insert, ratesTable.update, rateHistoryTable.insert, selectRates, selectRateHistory, selectRailsUsed, leaseFeed, settleFeed}
-}
-
 // rateRules are the invariants of the rates (check.go).
-var rateRules = []rule{
+var rateRules = invariants([]rule{
 	{"a rate has a history of all its versions", `
 SELECT r.id, 'version ' || r.version || ', history of ' || count(h.id) FROM rates AS r LEFT JOIN rate_history AS h ON h.currency = r.id
 GROUP BY r.id, r.version HAVING r.version <> count(h.id) OR r.version <> coalesce(max(h.version), 0)`},
@@ -152,4 +156,4 @@ SELECT r.id, r.rate || ' of ' || r.source FROM rates AS r
 LEFT JOIN rate_history AS h ON h.id = r.id || '-' || (
   SELECT max(l.version) FROM rate_history AS l WHERE l.currency = r.id AND l.verdict = 'applied')
 WHERE r.rate <> coalesce(h.rate, '') OR r.source <> coalesce(h.source, '') OR r.observed_at <> coalesce(h.observed_at, 0)`},
-}
+})

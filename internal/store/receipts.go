@@ -9,68 +9,75 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const (
-	receiptColumns = "id, account, payment, verdict, body, at"
-	selectReceipt  = `SELECT ` + receiptColumns + ` FROM receipts WHERE id = $1`
-	selectUnclosed = `
-SELECT r.id, r.account, r.payment, r.verdict, r.body, r.at FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`
-	selectReceiptsOf = `SELECT ` + receiptColumns + ` FROM receipts WHERE payment = $1 ORDER BY at, id`
+var receiptsTable = describe(table[pay.Receipt]{
+	name:     "receipts",
+	of:       func(c *pay.Change) []pay.Receipt { return c.Receipts },
+	id:       func(n *pay.Receipt) string { return n.ID },
+	met:      duplicate,
+	oftenMet: true, // a provider tells again
+	fields: func(f *fields, n *pay.Receipt) {
+		f.text("id!", &n.ID)
+		f.text("account!", &n.Account)
+		f.text("payment!", &n.Payment)
+		word(f, "verdict!", &n.Verdict)
+		f.sealed("body!", receiptBody, &n.ID, &n.Body)
+		f.time("at!", &n.At)
+	},
+})
+
+var (
+	selectReceipt  = statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE id = $1`)
+	selectUnclosed = statement(`
+SELECT ` + receiptsTable.listOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
+	selectReceiptsOf = statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
-func (s *Store) scanReceipt(r row) (n pay.Receipt, err error) {
-	var body string
-	var at int64
-	if err := r.Scan(&n.ID, &n.Account, &n.Payment, &n.Verdict, &body, &at); err != nil {
+// listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
+// place, and hides no other.
+func (s *Store) listedReceipt() func(row) (pay.Receipt, error) {
+	scan := receiptsTable.scan(s)
+	return func(r row) (pay.Receipt, error) {
+		n, err := scan(r)
+		if errors.Is(err, errShut) {
+			s.log.Error("a notification cannot be opened", "error", err)
+			n.Body, err = []byte(shut), nil
+		}
 		return n, err
 	}
-	n.At = fromMicros(at)
-	n.Body, err = s.personal.open(receiptBody.about(n.ID), body)
-	return n, err
-}
-
-// listedReceipt is scanReceipt for a list: one whose body cannot be opened says so in its place,
-// and hides no other.
-func (s *Store) listedReceipt(r row) (pay.Receipt, error) {
-	n, err := s.scanReceipt(r)
-	if errors.Is(err, errShut) {
-		s.log.Error("a notification cannot be opened", "error", err)
-		n.Body, err = []byte(shut), nil
-	}
-	return n, err
 }
 
 // Receipt reads a notification as it was kept. ErrNotFound.
 func (s *Store) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
-	return one(ctx, s, selectReceipt, s.scanReceipt, id)
+	return one(ctx, s, selectReceipt, receiptsTable.scan(s), id)
 }
 
 // ReceiptsOf reads what was told of a payment, in the order in which it came.
 func (s *Store) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
-	return many(ctx, s, selectReceiptsOf, s.listedReceipt, payment)
+	return many(ctx, s, selectReceiptsOf, s.listedReceipt(), payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
 func (s *Store) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
-	return many(ctx, s, selectUnclosed, s.listedReceipt, limit)
+	return many(ctx, s, selectUnclosed, s.listedReceipt(), limit)
 }
 
 // What waits for the operator has a row in misfits, so that neither a merchant's
 // balance nor the operator's list looks through all that providers ever told.
-const (
-	insertMisfits = `
+var (
+	insertMisfits = statement(`
 INSERT INTO misfits (id, merchant, live, payment, amount, at)
 SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
 FROM {rows: id TEXT, payment TEXT, at BIGINT} AS r
 LEFT JOIN payments AS p ON p.id = r.payment AND {among p.id payment}
 LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}
-WHERE {unless lost}`
+WHERE {unless lost}`)
 	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
 	closedPrefix  = "/closed/"
-	deleteMisfits = `DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`
-	selectMisfits = `
+	deleteMisfits = statement(`DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`)
+	selectMisfits = statement(`
 SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
-FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`
+FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`)
 )
 
 // Mismatched is how many confirmations did not fit their payments, since when,
@@ -96,7 +103,7 @@ func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, er
 func (w *write) noteMisfits(steps []step) []step {
 	d := w.s.db.dialect()
 	opened, closed := newRows(d, parseColumns("id TEXT, payment TEXT, at BIGINT"), 0), newRows(d, parseColumns("id TEXT"), 0)
-	for _, r := range gather(w.kept, receipts, nil) {
+	for _, r := range gather(w.kept, receiptsTable.of, nil) {
 		switch r.Verdict {
 		case pay.Mismatched:
 			opened.text(r.ID, r.Payment).number(micros(r.At)).next()
@@ -111,8 +118,4 @@ func (w *write) noteMisfits(steps []step) []step {
 		steps = append(steps, step{text: w.s.text(deleteMisfits), args: closed.args()})
 	}
 	return steps
-}
-
-func receiptQueries() []string {
-	return []string{selectReceipt, selectReceiptsOf, selectUnclosed, insertMisfits, deleteMisfits, selectMisfits}
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const (
+var (
 	// Who has money moved by providers, from behind a merchant.
-	selectBooked = `SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`
+	selectBooked = statement(`SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`)
 
 	// The index of a merchant's transfers by kind and time is walked: what was paid in
 	// a period is found by when it was paid, however long before it was asked for.
-	selectBookings = `
+	selectBookings = statement(`
 SELECT t.id, t.payment, t.claim, t.at FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 AND (t.at > $4 OR t.id > $6)
-ORDER BY t.at, t.id LIMIT $7`
+ORDER BY t.at, t.id LIMIT $7`)
 
-	selectClaimPayments = `SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`
+	selectClaimPayments = statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 )
 
 // of names columns as those of a table.
@@ -30,19 +30,18 @@ func of(table, columns string) string {
 }
 
 var (
-	withdrawalColumnsOfW  = of("w", withdrawalColumns)
-	selectWithdrawalsByID = `SELECT ` + withdrawalColumnsOfW + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`
-	selectWithdrawalsAt   = `SELECT ` + withdrawalColumnsOfW + ` FROM {rows: account TEXT, ref TEXT} AS r
-JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`
+	selectWithdrawalsByID = statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
+	selectWithdrawalsAt   = statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
+JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)
 )
 
-var selectClaimsOf = `SELECT ` + of("c", claimColumns) + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`
+var selectClaimsOf = statement(`SELECT ` + claimsTable.listOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
 
 // paymentsByID is one statement a table: a merchant's payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
-		list = append(list, `SELECT `+of("p", paymentColumns)+`
-FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`)
+		list = append(list, statement(`SELECT `+paymentsTable.listOf("p")+`
+FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	}
 	return list
 }()
@@ -61,7 +60,7 @@ func (s *Store) ids(list []string) []any {
 // out. It is for the operator.
 func (s *Store) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := many(ctx, s, text, scanPayment, s.ids(ids)...)
+		found, err := many(ctx, s, text, paymentsTable.scan(s), s.ids(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +71,7 @@ func (s *Store) PaymentsByID(ctx context.Context, ids []string) (list []pay.Paym
 
 // ClaimsOf reads all claims on payments of any tenant, for the operator.
 func (s *Store) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return many(ctx, s, selectClaimsOf, s.scanClaim, s.ids(payments)...)
+	return many(ctx, s, selectClaimsOf, claimsTable.scan(s), s.ids(payments)...)
 }
 
 // ClaimPayments says which payments claims are on; claims that do not exist are
@@ -90,7 +89,7 @@ func (s *Store) ClaimPayments(ctx context.Context, claims []string) (map[string]
 
 // WithdrawalsByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
 func (s *Store) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectWithdrawalsByID, scanWithdrawal, s.ids(ids)...)
+	return many(ctx, s, selectWithdrawalsByID, withdrawalsTable.scan(s), s.ids(ids)...)
 }
 
 // WithdrawalsAt reads the withdrawals that a payout account calls by references of its own.
@@ -99,7 +98,7 @@ func (s *Store) WithdrawalsAt(ctx context.Context, account string, references []
 	for _, ref := range references {
 		r.text(account, ref).next()
 	}
-	return many(ctx, s, selectWithdrawalsAt, scanWithdrawal, r.args()...)
+	return many(ctx, s, selectWithdrawalsAt, withdrawalsTable.scan(s), r.args()...)
 }
 
 var atColumns = parseColumns("account TEXT, ref TEXT")
@@ -127,11 +126,4 @@ func (s *Store) Bookings(ctx context.Context, merchant string, live bool, kind l
 		b.At = fromMicros(at)
 		return b, err
 	}, merchant, live, string(kind), micros(from), micros(to), after, limit)
-}
-
-func reconcileQueries() []string {
-	return append([]string{
-		selectBooked, selectBookings, selectClaimPayments, selectClaimsOf, selectWithdrawalsByID, selectWithdrawalsAt,
-		reconciliationsTable.insert, driftsTable.insert, driftsTable.update, selectReconciliations, selectOpenDrifts, selectDrift,
-	}, paymentsByID...)
 }

@@ -11,8 +11,8 @@ import (
 
 // A counter is as wrong as the rows and the counter of one snapshot differ: a commit changes both by
 // the same. So the difference is added, and commits in between are right before and after.
-const (
-	repairPayments = `
+var (
+	repairPayments = standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT coalesce(c.shop, p.shop), coalesce(c.live, p.live), coalesce(c.day, p.day) AS of_day, coalesce(c.rail, p.rail), coalesce(c.country, p.country),
   coalesce(c.status, p.status), coalesce(c.method, p.method), coalesce(p.n, 0) - coalesce(c.n, 0), 0
@@ -23,9 +23,9 @@ FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
 WHERE coalesce(c.n, 0) <> coalesce(p.n, 0)
 ORDER BY 1, 3, 4, 5, 6, 7, 2
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
-RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`
+RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`)
 
-	repairAllDays = `
+	repairAllDays = standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT coalesce(c.shop, d.shop), coalesce(c.live, d.live), -1, coalesce(c.rail, d.rail), coalesce(c.country, d.country),
   coalesce(c.status, d.status), coalesce(c.method, d.method), coalesce(d.n, 0) - coalesce(c.n, 0), 0
@@ -36,9 +36,9 @@ FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
 WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)
 ORDER BY 1, 4, 5, 6, 7, 2
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
-RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`
+RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`)
 
-	repairDeliveries = `
+	repairDeliveries = standalone(`
 INSERT INTO delivery_counters (subscription, status, type, n, last_at)
 SELECT coalesce(c.subscription, d.subscription), coalesce(c.status, d.status), coalesce(c.type, d.type), coalesce(d.n, 0) - coalesce(c.n, 0), coalesce(d.last_at, 0)
 FROM delivery_counters AS c FULL JOIN (
@@ -48,10 +48,10 @@ WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)
 ORDER BY 1, 2, 3
 ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
   last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END
-RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`
+RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`)
 
 	// A balance has a row since the first transfer.
-	repairMovements = `
+	repairMovements = standalone(`
 UPDATE balances SET movements = balances.movements + w.wrong
 FROM (
   SELECT b.merchant, b.live, coalesce(m.n, 0) - b.movements AS wrong FROM balances AS b LEFT JOIN (
@@ -63,12 +63,8 @@ FROM (
   ) AS m ON m.merchant = b.merchant AND m.live = b.live WHERE coalesce(m.n, 0) <> b.movements
 ) AS w
 WHERE w.merchant = balances.merchant AND w.live = balances.live
-RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`
+RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`)
 )
-
-func repairQueries() []string {
-	return []string{repairPayments, repairAllDays, repairDeliveries, repairMovements}
-}
 
 // RepairCounters counts again what the totals of lists are made of, beside commits, and tells each
 // counter that was mended with what it is now. Older programs that count wrongly have to be gone.

@@ -2,21 +2,36 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-var replaysTable = newTable("replays", "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, subscription TEXT!, status TEXT, "+
-	"since BIGINT!, until BIGINT!, after_at BIGINT, after_id TEXT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, doc TEXT",
-	func(p *pay.Replay) string { return p.ID }, func(p *pay.Replay) int64 { return p.Version },
-	func(r *rows, p *pay.Replay) {
-		r.text(p.ID, p.Merchant, p.Shop).flag(p.Live).number(p.Version).text(p.Subscription, string(p.Status)).
-			number(micros(p.From), micros(p.To), micros(p.AfterAt)).text(p.AfterID).
-			number(micros(p.DueAt), micros(p.CreatedAt), micros(p.UpdatedAt)).text(encode(replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, micros(p.ResumeFrom)}))
-	}).uniqueRows()
+var replaysTable = describe(table[pay.Replay]{
+	name:    "replays",
+	of:      func(c *pay.Change) []pay.Replay { return c.Replays },
+	id:      func(p *pay.Replay) string { return p.ID },
+	version: func(p *pay.Replay) int64 { return p.Version },
+	met:     duplicateAnyhow,
+	fields: func(f *fields, p *pay.Replay) {
+		f.text("id!", &p.ID)
+		f.text("merchant!", &p.Merchant)
+		f.text("shop!", &p.Shop)
+		f.flag("live!", &p.Live)
+		f.number("version", &p.Version)
+		f.text("subscription!", &p.Subscription)
+		word(f, "status", &p.Status)
+		f.time("since!", &p.From)
+		f.time("until!", &p.To)
+		f.time("after_at", &p.AfterAt)
+		f.text("after_id", &p.AfterID)
+		f.time("due_at", &p.DueAt)
+		f.time("created_at!", &p.CreatedAt)
+		f.time("updated_at", &p.UpdatedAt)
+		document[replayDoc](f, "doc", p)
+	},
+})
 
 type replayDoc struct {
 	Types   []pay.EventType `json:"types,omitempty"`
@@ -27,46 +42,34 @@ type replayDoc struct {
 	Resume  int64           `json:"resume,omitempty"` // microseconds UTC
 }
 
-const replayColumns = `id, merchant, shop, live, version, subscription, status, since, until, after_at, after_id, due_at, created_at, updated_at, doc`
-
-func replays(c *pay.Change) []pay.Replay { return c.Replays }
-
-func scanReplay(r row) (p pay.Replay, err error) {
-	var since, until, after, due, created, updated int64
-	var text string
-	err = r.Scan(&p.ID, &p.Merchant, &p.Shop, &p.Live, &p.Version, &p.Subscription, &p.Status, &since, &until, &after, &p.AfterID, &due, &created, &updated, &text)
-	if err != nil {
-		return p, err
-	}
-	var doc replayDoc
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return p, fmt.Errorf("replay %s: %w", p.ID, err)
-	}
-	p.Types, p.Events, p.Sent, p.LeftOut = doc.Types, doc.Events, doc.Sent, doc.LeftOut
-	p.Why, p.ResumeFrom = doc.Why, fromMicros(doc.Resume)
-	p.From, p.To, p.AfterAt, p.DueAt = fromMicros(since), fromMicros(until), fromMicros(after), fromMicros(due)
-	p.CreatedAt, p.UpdatedAt = fromMicros(created), fromMicros(updated)
-	return p, nil
+func (d *replayDoc) of(_ *fields, p *pay.Replay) {
+	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, micros(p.ResumeFrom)}
 }
 
-const (
-	selectReplay = `SELECT ` + replayColumns + ` FROM replays
-WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`
-	selectRunningReplay = `SELECT ` + replayColumns + ` FROM replays WHERE subscription = $1 AND status = 'running'`
+func (d *replayDoc) into(_ *fields, p *pay.Replay) error {
+	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
+	p.Why, p.ResumeFrom = d.Why, fromMicros(d.Resume)
+	return nil
+}
+
+var (
+	selectReplay = statement(`SELECT ` + replaysTable.list + ` FROM replays
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
+	selectRunningReplay = statement(`SELECT ` + replaysTable.list + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
 	ofEndpoint          = ` FROM replays WHERE subscription = $1 AND merchant = $2 AND shop = $3 AND live = $4`
-	listReplays         = `SELECT ` + replayColumns + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`
-	countReplays        = `SELECT count(*)` + ofEndpoint
+	listReplays         = statement(`SELECT ` + replaysTable.list + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
+	countReplays        = statement(`SELECT count(*)` + ofEndpoint)
 	countUntriedOf      = `
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
-	selectNamedDeliveries = `
-SELECT ` + deliveryColumns + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`
+	selectNamedDeliveries = statement(`
+SELECT ` + deliveriesTable.list + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`)
 )
 
 var (
-	countUntried = fmt.Sprintf(countUntriedOf, kinds)
+	countUntried = statement(fmt.Sprintf(countUntriedOf, kinds))
 
-	selectUntaken = oldestOf("'pending', 'failed', 'dead_letter'")
-	selectUntried = oldestOf("'pending'") // of which there are few: a replay asks each second
+	selectUntaken = statement(oldestOf("'pending', 'failed', 'dead_letter'"))
+	selectUntried = statement(oldestOf("'pending'")) // of which there are few: a replay asks each second
 )
 
 // oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
@@ -78,13 +81,6 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
   AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
 }
 
-func replayQueries() []string {
-	return []string{
-		replaysTable.insert, replaysTable.update, selectReplay, selectRunningReplay, listReplays, countReplays,
-		countUntried, selectUntaken, selectUntried, selectNamedDeliveries,
-	}
-}
-
 // Replays lists the replays to a shop's endpoint, newest first, and counts them.
 func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
@@ -92,7 +88,7 @@ func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription strin
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listReplays, scanReplay, append(of, before(page.After), page.Limit, page.Offset)...)
+	list, err := many(ctx, s, listReplays, replaysTable.scan(s), append(of, before(page.After), page.Limit, page.Offset)...)
 	return list, total, err
 }
 
@@ -114,17 +110,17 @@ func (s *Store) oldest(ctx context.Context, text string, r pay.Replay) (time.Tim
 
 // Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
 func (s *Store) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return one(ctx, s, selectReplay, scanReplay, id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // RunningReplay reads the replay that runs to an endpoint. ErrNotFound where none does.
 func (s *Store) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
-	return one(ctx, s, selectRunningReplay, scanReplay, subscription)
+	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
 }
 
 // LeaseReplays takes replays whose next step is due.
 func (s *Store) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
-	return leased(ctx, s, replayDuty, scanReplay, now, until, limit)
+	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
@@ -140,8 +136,9 @@ func (s *Store) NamedDeliveries(ctx context.Context, ids []string) (map[string]p
 	for _, id := range ids {
 		rows.text(id).next()
 	}
+	scan := deliveriesTable.scan(s)
 	err := s.query(ctx, selectNamedDeliveries, rows.args(), func(r row) error {
-		d, err := scanDelivery(r)
+		d, err := scan(r)
 		found[d.ID] = d
 		return err
 	})

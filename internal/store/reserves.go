@@ -10,37 +10,39 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const reserveSpec = "id TEXT!, merchant TEXT!, live BOOLEAN!, version BIGINT, day BIGINT!, release_at BIGINT!, held BIGINT, " +
-	"released BIGINT, closed_at BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT"
+var reservesTable = describe(table[pay.Reserve]{
+	name:    "reserves",
+	of:      func(c *pay.Change) []pay.Reserve { return c.Reserves },
+	id:      func(v *pay.Reserve) string { return v.ID },
+	version: func(v *pay.Reserve) int64 { return v.Version },
+	fields: func(f *fields, v *pay.Reserve) {
+		f.text("id!", &v.ID)
+		f.text("merchant!", &v.Merchant)
+		f.flag("live!", &v.Live)
+		f.number("version", &v.Version)
+		f.time("day!", &v.Day)
+		f.time("release_at!", &v.ReleaseAt)
+		f.number("held", &v.Held)
+		f.number("released", &v.Released)
+		f.time("closed_at", &v.ClosedAt)
+		f.time("due_at", &v.DueAt)
+		f.time("created_at!", &v.CreatedAt)
+		f.time("updated_at", &v.UpdatedAt)
+	},
+})
 
-var reserveColumns = columnNames(reserveSpec)
-
-func reserveRow(r *rows, v *pay.Reserve) {
-	r.text(v.ID, v.Merchant).flag(v.Live).number(v.Version, micros(v.Day), micros(v.ReleaseAt), v.Held, v.Released,
-		micros(v.ClosedAt), micros(v.DueAt), micros(v.CreatedAt), micros(v.UpdatedAt))
-}
-
-func scanReserve(r row) (v pay.Reserve, err error) {
-	var day, release, closed, due, created, updated int64
-	err = r.Scan(&v.ID, &v.Merchant, &v.Live, &v.Version, &day, &release, &v.Held, &v.Released, &closed, &due, &created, &updated)
-	v.Day, v.ReleaseAt, v.DueAt = fromMicros(day), fromMicros(release), fromMicros(due)
-	v.ClosedAt = fromMicros(closed)
-	v.CreatedAt, v.UpdatedAt = fromMicros(created), fromMicros(updated)
-	return v, err
-}
-
-var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reserveColumns)
+var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.list)
 
 // LeaseReserves takes days whose reserve is due to be released.
 func (s *Store) LeaseReserves(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
-	return leased(ctx, s, reserveDuty, scanReserve, now, until, limit)
+	return leased(ctx, s, reserveDuty, reservesTable.scan(s), now, until, limit)
 }
 
 var (
-	selectReserves = `SELECT ` + prefixed("v", reserveSpec) + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`
-	selectClosed   = `SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`
-	listReserves   = `
-SELECT ` + reserveColumns + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`
+	selectReserves = statement(`SELECT ` + reservesTable.listOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
+	selectClosed   = statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
+	listReserves   = statement(`
+SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
 // Reserves reads the reserves of days by id; those that have no row are left
@@ -50,7 +52,7 @@ func (s *Store) Reserves(ctx context.Context, ids []string) (map[string]pay.Rese
 	for _, id := range ids {
 		wanted.text(id).next()
 	}
-	list, err := many(ctx, s, selectReserves, scanReserve, wanted.args()...)
+	list, err := many(ctx, s, selectReserves, reservesTable.scan(s), wanted.args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -61,7 +63,7 @@ func (s *Store) Reserves(ctx context.Context, ids []string) (map[string]pay.Rese
 // NextReserves lists the merchant's days whose reserve is still held, the
 // first to be released first.
 func (s *Store) NextReserves(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
-	return many(ctx, s, listReserves, scanReserve, scope.Merchant, scope.Live, limit)
+	return many(ctx, s, listReserves, reservesTable.scan(s), scope.Merchant, scope.Live, limit)
 }
 
 // laterKinds is the kinds that settlements claim, without captures, as SQL.
@@ -76,20 +78,20 @@ var laterKinds = func() string {
 // What transfers that no settlement has claimed add to the reserve, by the day
 // of their payment's capture.
 var (
-	unsettledCaptures = `
+	unsettledCaptures = statement(`
 SELECT t.at - t.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + claimed + `
-GROUP BY 1`
-	unsettledReserve = `
+GROUP BY 1`)
+	unsettledReserve = statement(`
 SELECT c.at - c.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
-GROUP BY 1`
-	givenBack = `
+GROUP BY 1`)
+	givenBack = statement(`
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
-  AND c.at >= $3 AND c.at < $4`
+  AND c.at >= $3 AND c.at < $4`)
 )
 
 // UnsettledReserve tells what transfers from since on that no settlement has

@@ -15,7 +15,6 @@ type rows struct {
 	columns []column
 	at      int // the next value's column
 	n       int
-	personal
 	form
 }
 

@@ -21,11 +21,15 @@ type sealed struct {
 	columns []column
 	order   []int // of the columns, by name: a hash does not hang on where a column stands
 	read    string
+	ids     string // in their order
+	idsIn   string // of a part
+	// unsealed names rows of a part. It reads every block, so it is for what was found not to add up.
+	unsealed string
 	// Where the columns stand that every sealed table has.
 	id, merchant, live int
 }
 
-func newSealed[T any](t table[T]) sealed {
+func newSealed[T any](t *table[T]) sealed {
 	s := sealed{name: t.name, columns: t.columns}
 	var names []string
 	for i, c := range t.columns {
@@ -34,7 +38,11 @@ func newSealed[T any](t table[T]) sealed {
 	}
 	slices.SortFunc(s.order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	s.id, s.merchant, s.live = slices.Index(names, "id"), slices.Index(names, "merchant"), slices.Index(names, "live")
-	s.read = "SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)"
+	s.read = statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
+	s.ids = statement("SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
+	s.idsIn = statement("SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}")
+	s.unsealed = statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
+		" AS t WHERE {part t.id} AND t.id NOT IN (" + sealedIDs + ")")
 	return s
 }
 
@@ -104,13 +112,13 @@ func hashes(rows map[string]string) string {
 	return string(append(b, '}'))
 }
 
-const insertMark = `INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`
+var insertMark = statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
 
 // mark notes the hashes of the batch's sealed rows, in one row for all of
 // them: the rows wait for a block from the moment they exist, however late
 // their commit came and whatever clock their times are in.
 func (w *write) mark(steps []step) []step {
-	money, acts := gather(w.kept, transfers, nil), gather(w.kept, audits, nil)
+	money, acts := gather(w.kept, transfersTable.of, nil), gather(w.kept, audits, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
 	}
@@ -131,12 +139,12 @@ func (w *write) mark(steps []step) []step {
 	return append(steps, step{text: w.s.text(insertMark), args: []any{id, doc, h.Mark(id, doc)}})
 }
 
-func markRows[T any](h *seal.Hasher, into chains, s sealed, t table[T], items []*T) {
+func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table[T], items []*T) {
 	if len(items) == 0 {
 		return
 	}
 	r := newArrays(t.columns, len(items))
-	t.gather(&rows{columns: t.columns, form: r}, items)
+	t.gather(&rows{columns: t.columns, form: r}, personal{}, items)
 	for i := range items {
 		into.add(tenant{r.texts[s.merchant][i], r.bools[s.live][i]}, r.texts[s.id][i], s.hash(h, r, i))
 	}
@@ -148,20 +156,20 @@ type markRow struct {
 	id, doc, mac string
 }
 
-const (
+var (
 	markColumns = `at, id, doc, mac`
-	selectMarks = `SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`
-	takeMarks   = `
+	selectMarks = statement(`SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
+	takeMarks   = standalone(`
 DELETE FROM unsealed
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
-RETURNING id`
-	selectHeads = `
+RETURNING id`)
+	selectHeads = statement(`
 SELECT b.merchant, b.live, b.n, b.hash FROM {rows: merchant TEXT, live BOOLEAN} AS r
 JOIN blocks AS b ON b.merchant = r.merchant AND b.live = r.live
-WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.live = r.live)`
-	insertBlocks = `
+WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.live = r.live)`)
+	insertBlocks = standalone(`
 INSERT INTO blocks (` + blockColumns + `) SELECT ` + blockColumns + ` FROM {rows: ` + blockSpec + `} AS r
-WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`
+WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`)
 	blockSpec    = "merchant TEXT, live BOOLEAN, n BIGINT, at BIGINT, previous TEXT, hash TEXT, doc TEXT"
 	blockColumns = "merchant, live, n, at, previous, hash, doc"
 )
@@ -312,10 +320,3 @@ const oldestMark = `SELECT '` + sealWork + `', coalesce(min(at), 0) FROM unseale
 
 // sealWork is what the gauge calls it.
 const sealWork = "seals"
-
-func sealQueries() []string {
-	return append([]string{
-		insertMark, selectMarks, takeMarks, selectHeads, insertBlocks,
-		sealedTransfers.read, sealedAudit.read,
-	}, sealCheckQueries()...)
-}

@@ -29,30 +29,24 @@ const (
 	// checkBlocks and checkMarks bound what Check holds in memory. A snapshot that others end reads fewer blocks.
 	checkBlocks = 10
 	checkMarks  = 10
+)
 
-	selectChain = `
-SELECT merchant, live FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT 1`
-	selectBlocks = `
-SELECT ` + blockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`
-	selectMarksAfter = `
-SELECT ` + markColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`
-	selectAllHeads = `
+var (
+	selectChain = statement(`
+SELECT merchant, live FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT 1`)
+	selectBlocks = statement(`
+SELECT ` + blockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`)
+	selectMarksAfter = statement(`
+SELECT ` + markColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`)
+	selectAllHeads = statement(`
 SELECT b.merchant, b.live, b.n, b.hash FROM blocks AS b
 JOIN (SELECT merchant, live, max(n) AS n FROM blocks GROUP BY merchant, live) AS m
   ON m.merchant = b.merchant AND m.live = b.live AND m.n = b.n
-ORDER BY b.merchant, b.live`
-	selectBlockHash = `SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`
+ORDER BY b.merchant, b.live`)
+	selectBlockHash = statement(`SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`)
 )
 
-var selectSaid = `SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`
-
-func sealCheckQueries() []string {
-	list := []string{selectChain, selectBlocks, selectMarksAfter, selectAllHeads, selectBlockHash, selectSaid, selectTwice}
-	for _, t := range sealedTables {
-		list = append(list, selectIDs(t), selectIDsIn(t), selectUnsealed(t))
-	}
-	return list
-}
+var selectSaid = statement(`SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`)
 
 // movementsCounted stands among the accounts of a balance for the count of its movements.
 const movementsCounted ledger.Account = "movements"

@@ -20,23 +20,10 @@ func idPrefix(t sealed) string {
 	return "tr_"
 }
 
-// selectIDs reads ids in their order.
-func selectIDs(t sealed) string {
-	return "SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2"
-}
-
-func selectIDsIn(t sealed) string { return "SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}" }
-
-// selectUnsealed and selectTwice name rows of a part of the ids. They read every block, so they are for what
-// was found not to add up.
-func selectUnsealed(t sealed) string {
-	return "SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
-		" AS t WHERE {part t.id} AND t.id NOT IN (" + sealedIDs + ")"
-}
-
-const (
-	selectTwice = `
-SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`
+// selectTwice names rows of a part of the ids, as unsealed does.
+var (
+	selectTwice = statement(`
+SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`)
 	sealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
   UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`
 )
@@ -83,7 +70,7 @@ func (c *checker) countIDs(ctx context.Context, t sealed) error {
 	for {
 		var ids []string
 		err := c.read(ctx, byIndex, func(ask asking) (err error) {
-			ids, err = collect(ask, selectIDs(t), scanHash, last, countedAtOnce)
+			ids, err = collect(ask, t.ids, scanHash, last, countedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -190,7 +177,7 @@ func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err e
 			continue
 		}
 		var is sumOf
-		err := ask(selectIDsIn(sealedOf(head)), []any{head, head + behindAll}, func(r row) error {
+		err := ask(sealedOf(head).idsIn, []any{head, head + behindAll}, func(r row) error {
 			var id string
 			err := r.Scan(&id)
 			if fresh[id] == 0 {
@@ -212,7 +199,7 @@ func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err e
 // nameIDs names the rows that are in no block, or in two.
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
-		for _, r := range []rule{{ruleSealed, selectUnsealed(sealedOf(head))}, {ruleOnce, selectTwice}} {
+		for _, r := range []rule{{ruleSealed, sealedOf(head).unsealed}, {ruleOnce, selectTwice}} {
 			if err := c.rule(ctx, r, byAnyPlan, head, head+behindAll); err != nil {
 				return err
 			}

@@ -2,58 +2,56 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // Of two nodes that make a secret of one name, or note a use at once, one loses.
+var secretsTable = describe(table[pay.Sealed]{
+	name:    "secrets",
+	of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
+	id:      func(v *pay.Sealed) string { return v.ID },
+	version: func(v *pay.Sealed) int64 { return v.Version },
+	met:     stale,
+	fields: func(f *fields, v *pay.Sealed) {
+		f.text("id!", &v.ID)
+		f.number("version", &v.Version)
+		f.bytes("sealed", &v.Text)
+		f.time("created_at!", &v.CreatedAt)
+	},
+})
+
+var keyUsesTable = describe(table[pay.KeyUse]{
+	name:    "key_uses",
+	of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
+	id:      func(u *pay.KeyUse) string { return u.ID() },
+	version: func(u *pay.KeyUse) int64 { return u.Version },
+	met:     stale,
+	fields: func(f *fields, u *pay.KeyUse) {
+		f.written("id!", u.ID())
+		f.number("version", &u.Version)
+		f.text("key_id!", &u.Key)
+		f.text("address!", &u.Address)
+		f.time("first_at!", &u.First)
+		f.time("last_at", &u.Last)
+	},
+})
+
 var (
-	secretsTable = newTable("secrets", "id TEXT!, version BIGINT, sealed TEXT, created_at BIGINT!",
-		func(s *pay.Sealed) string { return s.ID }, func(s *pay.Sealed) int64 { return s.Version },
-		func(r *rows, s *pay.Sealed) {
-			r.text(s.ID).number(s.Version).text(base64.StdEncoding.EncodeToString(s.Text)).number(micros(s.CreatedAt))
-		}).onceOnly()
+	selectSecrets = statement(`SELECT ` + secretsTable.list + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
 
-	keyUsesTable = newTable("key_uses", "id TEXT!, version BIGINT, key_id TEXT!, address TEXT!, first_at BIGINT!, last_at BIGINT",
-		func(u *pay.KeyUse) string { return u.ID() }, func(u *pay.KeyUse) int64 { return u.Version },
-		func(r *rows, u *pay.KeyUse) {
-			r.text(u.ID()).number(u.Version).text(u.Key, u.Address).number(micros(u.First), micros(u.Last))
-		}).onceOnly()
-)
-
-func secrets(c *pay.Change) []pay.Sealed { return c.Sealed }
-func keyUses(c *pay.Change) []pay.KeyUse { return c.KeyUses }
-
-const (
-	selectSecrets = `SELECT id, version, sealed, created_at FROM secrets WHERE sealed <> '' ORDER BY created_at, id`
-
-	selectKeyUses = `
-SELECT u.version, u.key_id, u.address, u.first_at, u.last_at FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`
-	countAddresses = `
-SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`
-	selectUsages = `
-SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`
+	selectKeyUses = statement(`
+SELECT ` + keyUsesTable.listOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
+	countAddresses = statement(`
+SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`)
+	selectUsages = statement(`
+SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
 )
 
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (s *Store) Secrets(ctx context.Context) ([]pay.Sealed, error) {
-	return many(ctx, s, selectSecrets, scanSecret)
-}
-
-func scanSecret(r row) (v pay.Sealed, err error) {
-	var text string
-	var at int64
-	if err := r.Scan(&v.ID, &v.Version, &text, &at); err != nil {
-		return v, err
-	}
-	v.CreatedAt = fromMicros(at)
-	if v.Text, err = base64.StdEncoding.DecodeString(text); err != nil {
-		err = fmt.Errorf("secret %s: %w", v.ID, err)
-	}
-	return v, err
+	return many(ctx, s, selectSecrets, secretsTable.scan(s))
 }
 
 // KeyUses reads uses of keys as they were noted, by id, and counts from how many addresses
@@ -68,14 +66,10 @@ func (s *Store) KeyUses(ctx context.Context, uses []pay.KeyUse) (known map[strin
 			keys.text(u.Key).next()
 		}
 	}
-	err = s.query(ctx, selectKeyUses, ids.args(), func(r row) error {
-		var u pay.KeyUse
-		var first, last int64
-		err := r.Scan(&u.Version, &u.Key, &u.Address, &first, &last)
-		u.First, u.Last = fromMicros(first), fromMicros(last)
+	list, err := many(ctx, s, selectKeyUses, keyUsesTable.scan(s), ids.args()...)
+	for _, u := range list {
 		known[u.ID()] = u
-		return err
-	})
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,8 +100,4 @@ func (s *Store) KeyUsages(ctx context.Context, merchant string) (map[string]KeyU
 		return err
 	})
 	return uses, err
-}
-
-func secretQueries() []string {
-	return []string{secretsTable.insert, secretsTable.update, selectSecrets, keyUsesTable.insert, keyUsesTable.update, selectKeyUses, countAddresses, selectUsages}
 }

@@ -334,7 +334,7 @@ func (m liteMigrator) query(text string, each func(row) error) error {
 	return found.Err()
 }
 
-// aside is in the transaction: SQLite has one writer.
+// standalone is in the transaction: SQLite has one writer.
 func (m liteMigrator) aside(text string) (changed int64, err error) {
 	done, err := m.conn.ExecContext(m.ctx, text)
 	if err != nil {

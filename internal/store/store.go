@@ -279,12 +279,12 @@ func (s *Store) query(ctx context.Context, text string, args []any, each func(ro
 	return s.db.query(ctx, s.text(text), args, each)
 }
 
-// text is the statement for the engine. One that is not in queries would
-// escape the test that prepares them all.
+// text is the statement for the engine. One that is not made by statement
+// would escape the test that prepares them all.
 func (s *Store) text(query string) string {
 	text, ok := s.texts[query]
 	if !ok {
-		panic("store: a statement that is not listed in queries: " + query)
+		panic("store: a text that is no statement: " + query)
 	}
 	return text
 }

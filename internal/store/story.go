@@ -15,23 +15,23 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const (
-	storyReceipts = `
-SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`
-	storyTransfers = `
-SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`
-	storyClaims = `
-SELECT ` + claimColumns + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`
-	storyMoves = `
-SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`
-	storyWithdrawal = `
-SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1`
-	storyEvents = `
+var (
+	storyReceipts = statement(`
+SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
+	storyTransfers = statement(`
+SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
+	storyClaims = statement(`
+SELECT ` + claimsTable.list + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
+	storyMoves = statement(`
+SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
+	storyWithdrawal = statement(`
+SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
+	storyEvents = statement(`
 SELECT at, type, id, object, sequence FROM events
-WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`
-	storyDeliveries = `
-SELECT ` + deliveryColumns + ` FROM deliveries
-WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`
+WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`)
+	storyDeliveries = statement(`
+SELECT ` + deliveriesTable.list + ` FROM deliveries
+WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
 )
 
 // Story tells a whole life for people, by the kind of the id. Of a payment: its
@@ -82,7 +82,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := one(ctx, s, storyWithdrawal, scanWithdrawal, id)
+	w, err := one(ctx, s, storyWithdrawal, withdrawalsTable.scan(s), id)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func transferLine(r row) (string, error) {
 }
 
 func (s *Store) claimLine(r row) (string, error) {
-	c, err := s.scanClaim(r)
+	c, err := claimsTable.scan(s)(r)
 	if err != nil {
 		return "", err
 	}
@@ -291,7 +291,7 @@ func eventLine(r row) (string, error) {
 }
 
 func deliveryLine(r row) (string, error) {
-	d, err := scanDelivery(r)
+	d, err := deliveriesTable.scan(nil)(r)
 	if err != nil {
 		return "", err
 	}

@@ -2,93 +2,170 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// table writes the rows of one type. Its column list is the one place where
-// the columns are named; the statements are made from it.
+// table is all there is to know of the rows of one kind. Its fields name the columns; what
+// inserts, updates and reads them is made from that.
 //
-// A table with a version column is guarded: version 1 is inserted, a later
-// version replaces exactly the one before, and the statement returns the ids
-// that it did replace.
+// A table with a version is guarded: version 1 is inserted, a later version replaces exactly the
+// one before, and the statement returns the ids that it did replace.
 type table[T any] struct {
-	name    string
+	name string
+	// of is where a change has its rows; only leaves some out. Nil: no change has any, or all are written.
+	of      func(*pay.Change) []T
+	only    func(*T) bool
+	id      func(*T) string
+	version func(*T) int64 // nil: rows are only inserted
+	fields  func(*fields, *T)
+	where   string // leaves rows out of an insert
+	met     meeting
+	// oftenMet: a batch looks for such rows before it writes anything.
+	oftenMet bool
+
 	columns []column
+	list    string // of the columns that are read
 	insert  string
 	update  string
 	look    string // the ids of those rows that update would not find
-	row     func(*rows, *T)
-	id      func(*T) string
-	version func(*T) int64
-	unique  bool // a new row can lose too: to one that has what only one may have
+	taken   string // the ids of rows that are there, where they are often met
 }
 
-func newTable[T any](name, spec string, id func(*T) string, version func(*T) int64, row func(*rows, *T)) table[T] {
-	columns := parseColumns(spec)
-	var names, values, sets []string
-	for _, c := range columns {
+// meeting is what becomes of a new row where there is one already that has its id.
+type meeting int
+
+const (
+	fails     meeting = iota // ids are made by us: it cannot be
+	stays                    // what is there stays, and is the same
+	stale                    // its change loses a guard: ErrStale
+	duplicate                // and tells ErrDuplicate
+	// The same where a unique index says so of another column.
+	staleAnyhow
+	duplicateAnyhow
+)
+
+// guardsNew reports whether a new row can lose, as one can that replaces another.
+func (m meeting) guardsNew() bool { return m >= stale }
+
+func describe[T any](t table[T]) *table[T] {
+	t.fields(&fields{columns: &t.columns}, new(T))
+	var names, values, sets, read, spec []string
+	for _, c := range t.columns {
 		names = append(names, c.name)
 		values = append(values, "r."+c.name)
+		spec = append(spec, c.name+" "+c.kind)
 		if !c.fixed {
 			sets = append(sets, c.name+" = r."+c.name)
 		}
+		if !c.writeOnly {
+			read = append(read, c.name)
+		}
 	}
-	source := "{rows: " + spec + "}"
-	return table[T]{
-		name: name, columns: columns,
-		insert: "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
-			" FROM " + source + " AS r WHERE {unless lost}",
-		update: "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
-			" WHERE " + name + ".id = r.id AND " + name + ".version = r.version - 1 AND {among " + name + ".id id} AND {unless lost} RETURNING " + name + ".id",
+	t.list = strings.Join(read, ", ")
+	source := "{rows: " + strings.Join(spec, ", ") + "}"
+	t.insert = "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
+		" FROM " + source + " AS r WHERE {unless lost}"
+	if t.where != "" {
+		t.insert += "\n  AND (" + t.where + ")"
+	}
+	switch t.met {
+	case stays, stale, duplicate:
+		t.insert += " ON CONFLICT (id) DO NOTHING RETURNING id"
+	case staleAnyhow, duplicateAnyhow:
+		t.insert += " ON CONFLICT DO NOTHING RETURNING id"
+	}
+	statement(t.insert)
+	if t.version != nil {
+		t.update = statement("UPDATE " + t.name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
+			" WHERE " + t.name + ".id = r.id AND " + t.name + ".version = r.version - 1 AND {among " + t.name + ".id id} AND {unless lost} RETURNING " + t.name + ".id")
 		// A subquery for each row is a lookup, whatever the planner thinks of the table's size.
-		look: "SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
-			" WHERE coalesce((SELECT t.version FROM " + name + " AS t WHERE t.id = r.id), 0) <> r.version - 1",
-		row: row, id: id, version: version,
+		t.look = statement("SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
+			" WHERE coalesce((SELECT t.version FROM " + t.name + " AS t WHERE t.id = r.id), 0) <> r.version - 1")
 	}
-}
-
-// where makes the insert leave out rows of which a condition is not true.
-func (t table[T]) where(condition string) table[T] {
-	t.insert += "\n  AND (" + condition + ")"
-	return t
-}
-
-// onceOnly makes the insert leave out rows that are there already; it returns
-// the ids of the others.
-func (t table[T]) onceOnly() table[T] {
-	t.insert += " ON CONFLICT (id) DO NOTHING RETURNING id"
-	return t
-}
-
-// uniqueRows makes the insert leave out rows that break a unique index, and
-// guards new rows by it: who loses to another row gets ErrDuplicate.
-func (t table[T]) uniqueRows() table[T] {
-	t.insert += " ON CONFLICT DO NOTHING RETURNING id"
-	t.unique = true
-	return t
+	if t.oftenMet {
+		t.taken = statement("SELECT {lost " + t.name + ".id} FROM " + t.name + " WHERE {given " + t.name + ".id}")
+	}
+	return &t
 }
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t table[T]) rows(s *Store, items []*T) *rows {
+func (t *table[T]) rows(s *Store, items []*T) *rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
 	r := newRows(s.db.dialect(), t.columns, len(items))
-	r.personal = s.personal
-	t.gather(r, items)
+	t.gather(r, s.personal, items)
 	return r
 }
 
-func (t table[T]) gather(r *rows, items []*T) {
+func (t *table[T]) gather(r *rows, p personal, items []*T) {
+	f := fields{rows: r, personal: p}
 	for _, item := range items {
-		t.row(r, item)
+		t.fields(&f, item)
 		r.next()
 	}
 }
 
+// reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
+// of the rows is encrypted, s may be nil.
+func (t *table[T]) reader(s *Store) func(row, *T) error {
+	f := fields{s: s, into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
+	if s != nil {
+		f.personal = s.personal
+	}
+	return func(r row, item *T) error {
+		f.into, f.late = f.into[:0], f.late[:0]
+		t.fields(&f, item)
+		if err := r.Scan(f.into...); err != nil {
+			return err
+		}
+		for i := range f.late {
+			if err := f.late[i].finish(); err != nil {
+				return fmt.Errorf("%s, %s: %w", t.name, t.id(item), err)
+			}
+		}
+		return nil
+	}
+}
+
+// scan is reader for one row at a time.
+func (t *table[T]) scan(s *Store) func(row) (T, error) {
+	read := t.reader(s)
+	return func(r row) (item T, err error) {
+		err = read(r, &item)
+		return item, err
+	}
+}
+
+// scanAnd is scan for rows with one column more.
+func scanAnd[T, M any](s *Store, t *table[T], more func(*T, M)) func(row) (T, error) {
+	scan := t.scan(s)
+	return func(r row) (T, error) {
+		var m M
+		item, err := scan(rowWith{r, &m})
+		more(&item, m)
+		return item, err
+	}
+}
+
+// rowWith is a row with one column more.
+type rowWith struct {
+	row
+	last any
+}
+
+// Scan is for row.
+func (r rowWith) Scan(into ...any) error { return r.row.Scan(append(into, r.last)...) }
+
+// listOf is list, of a table that a statement calls otherwise.
+func (t *table[T]) listOf(alias string) string { return of(alias, t.list) }
+
 // isNew reports whether the item is inserted, and not updated.
-func (t table[T]) isNew(item *T) bool { return t.version == nil || t.version(item) == 1 }
+func (t *table[T]) isNew(item *T) bool { return t.version == nil || t.version(item) == 1 }
 
 // micros is a time as it is stored: microseconds UTC, 0 for none.
 func micros(t time.Time) int64 {

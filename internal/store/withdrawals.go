@@ -3,21 +3,37 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-const withdrawalSpec = "id TEXT!, merchant TEXT!, shop TEXT!, live BOOLEAN!, version BIGINT, wallet TEXT!, status TEXT, " +
-	"amount BIGINT!, fee BIGINT!, sequence BIGINT, due_at BIGINT, created_at BIGINT!, updated_at BIGINT, provider TEXT, provider_ref TEXT, batch TEXT, doc TEXT"
-
-const withdrawalColumns = `id, merchant, shop, live, version, wallet, status, amount, fee, sequence, due_at, created_at, updated_at, provider, provider_ref, batch, doc`
-
-var withdrawalsTable = newTable("withdrawals", withdrawalSpec,
-	func(w *pay.Withdrawal) string { return w.ID }, func(w *pay.Withdrawal) int64 { return w.Version }, withdrawalRow)
+var withdrawalsTable = describe(table[pay.Withdrawal]{
+	name:    "withdrawals",
+	of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
+	id:      func(w *pay.Withdrawal) string { return w.ID },
+	version: func(w *pay.Withdrawal) int64 { return w.Version },
+	fields: func(f *fields, w *pay.Withdrawal) {
+		f.text("id!", &w.ID)
+		f.text("merchant!", &w.Merchant)
+		f.text("shop!", &w.Shop)
+		f.flag("live!", &w.Live)
+		f.number("version", &w.Version)
+		f.text("wallet!", &w.Wallet)
+		word(f, "status", &w.Status)
+		f.number("amount!", &w.Amount)
+		f.number("fee!", &w.Fee)
+		f.number("sequence", &w.Sequence)
+		f.time("due_at", &w.DueAt)
+		f.time("created_at!", &w.CreatedAt)
+		f.time("updated_at", &w.UpdatedAt)
+		f.text("provider", &w.Provider)
+		f.text("provider_ref", &w.ProviderRef)
+		f.text("batch", &w.Batch)
+		document[withdrawalDoc](f, "doc", w)
+	},
+})
 
 type withdrawalDoc struct {
 	// Where it is had its place here before version 30, and has it where a node of before writes.
@@ -50,67 +66,44 @@ type withdrawalDoc struct {
 	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
 }
 
-func withdrawalRow(r *rows, w *pay.Withdrawal) {
-	doc := withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
+func (d *withdrawalDoc) of(_ *fields, w *pay.Withdrawal) {
+	*d = withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
 		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency, "", w.RateSource, micros(w.RateAt),
-		w.Float.Minor, w.Float.Currency}
-	if !w.Rate.IsZero() {
-		doc.Rate = w.Rate.Decimal()
-	}
-	r.text(w.ID, w.Merchant, w.Shop).flag(w.Live).number(w.Version).text(w.Wallet, string(w.Status)).
-		number(w.Amount, w.Fee, w.Sequence, micros(w.DueAt), micros(w.CreatedAt), micros(w.UpdatedAt)).text(w.Provider, w.ProviderRef, w.Batch, encode(doc))
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
+		rateText(w.Rate), w.RateSource, micros(w.RateAt), w.Float.Minor, w.Float.Currency}
 }
 
-func scanWithdrawal(r row) (pay.Withdrawal, error) {
-	var w pay.Withdrawal
-	var due, created, updated int64
-	var text string
-	err := r.Scan(&w.ID, &w.Merchant, &w.Shop, &w.Live, &w.Version, &w.Wallet, &w.Status, &w.Amount, &w.Fee, &w.Sequence,
-		&due, &created, &updated, &w.Provider, &w.ProviderRef, &w.Batch, &text)
-	if err != nil {
-		return w, err
-	}
-	var doc withdrawalDoc
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
-	}
-	w.Provider, w.ProviderRef = cmp.Or(w.Provider, doc.Provider), cmp.Or(w.ProviderRef, doc.ProviderRef)
-	w.Checks = doc.Checks
-	w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = doc.FailureCode, doc.FailureMessage, doc.Accepted, doc.Found, doc.Flight
-	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = doc.Why, doc.Passed, doc.Round, doc.Tried, doc.Waiting, doc.Said, doc.BankRef, doc.ApprovedBy
-	w.Conversion = pay.Conversion{Local: money.New(doc.Local, doc.Currency), RateSource: doc.RateSource, RateAt: fromMicros(doc.RateAt)}
-	w.Float = money.New(doc.Float, doc.FloatOf)
-	if doc.Rate != "" {
-		if w.Rate, err = money.ParseRate(doc.Rate); err != nil {
-			return w, fmt.Errorf("withdrawal %s: %w", w.ID, err)
-		}
-	}
-	w.SentAt, w.CompletedAt, w.FailedAt = fromMicros(doc.SentAt), fromMicros(doc.CompletedAt), fromMicros(doc.FailedAt)
-	w.DueAt, w.CreatedAt, w.UpdatedAt = fromMicros(due), fromMicros(created), fromMicros(updated)
-	return w, nil
+func (d *withdrawalDoc) into(_ *fields, w *pay.Withdrawal) (err error) {
+	w.Provider, w.ProviderRef = cmp.Or(w.Provider, d.Provider), cmp.Or(w.ProviderRef, d.ProviderRef)
+	w.Checks, w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
+	w.Conversion = pay.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: fromMicros(d.RateAt)}
+	w.Float = money.New(d.Float, d.FloatOf)
+	w.SentAt, w.CompletedAt, w.FailedAt = fromMicros(d.SentAt), fromMicros(d.CompletedAt), fromMicros(d.FailedAt)
+	w.Rate, err = parseRate(d.Rate)
+	return err
 }
 
 // byWithdrawal is the filter of the list and of its count.
 const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
 
-const (
-	selectWithdrawal = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`
-	listWithdrawals  = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`
+var (
+	selectWithdrawal = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
+	listWithdrawals  = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
 	// An account that was told of by its own reference alone.
-	selectWithdrawalAt = `SELECT ` + withdrawalColumns + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`
-	countWithdrawals   = `SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal
+	selectWithdrawalAt = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
+	countWithdrawals   = statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 )
 
 // Withdrawal reads a shop's withdrawal. ErrNotFound also where it is another's.
 func (s *Store) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	return one(ctx, s, selectWithdrawal, scanWithdrawal, id, scope.Shop, scope.Live)
+	return one(ctx, s, selectWithdrawal, withdrawalsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // WithdrawalAt reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
 func (s *Store) WithdrawalAt(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return one(ctx, s, selectWithdrawalAt, scanWithdrawal, account, ref)
+	return one(ctx, s, selectWithdrawalAt, withdrawalsTable.scan(s), account, ref)
 }
 
 // WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
@@ -135,20 +128,11 @@ func (s *Store) Withdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFi
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listWithdrawals, scanWithdrawal, append(args, before(f.After), f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listWithdrawals, withdrawalsTable.scan(s), append(args, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // LeaseWithdrawals takes withdrawals that are to be sent or asked about.
 func (s *Store) LeaseWithdrawals(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return leased(ctx, s, withdrawalDuty, scanWithdrawal, now, until, limit)
-}
-
-func payoutQueries() []string {
-	return []string{
-		walletsTable.insert, walletsTable.update, selectWallet, selectDefaultWallet, selectWalletFor, listWallets, countWallets, selectWalletsAfter,
-		withdrawalsTable.insert, withdrawalsTable.update, selectWithdrawal, selectWithdrawalAt, listWithdrawals, countWithdrawals,
-		verificationsTable.insert, verificationsTable.update, selectVerification, selectAnyVerification, selectOpenVerification,
-		selectLevels, listVerifications,
-	}
+	return leased(ctx, s, withdrawalDuty, withdrawalsTable.scan(s), now, until, limit)
 }

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// fields are the columns of a table, each named once beside what holds its value. A table walks
+// them for three things: to learn its columns, to write a row, and to read one. A "!" behind a name
+// says that the column never changes.
+type fields struct {
+	columns *[]column // learn, where it is not nil
+	rows    *rows     // write, where it is not nil
+	into    []any     // read, else
+	late    []late
+	s       *Store // reading: nil elsewhere
+	personal
+}
+
+// late is a value that takes more than Scan to read.
+type late struct {
+	number int64
+	text   string
+	// What it is read into: one of them.
+	at   *time.Time
+	span *time.Duration
+	rate *money.Rate
+	of   *money.Amount // its currency
+	read func(text string) error
+}
+
+func (l *late) finish() (err error) {
+	switch {
+	case l.at != nil:
+		*l.at = fromMicros(l.number)
+	case l.span != nil:
+		*l.span = time.Duration(l.number) * time.Microsecond
+	case l.rate != nil:
+		*l.rate, err = parseRate(l.text)
+	case l.of != nil && (l.text != "" || l.of.Minor != 0):
+		l.of.Currency, err = money.ParseCurrency(l.text)
+	case l.read != nil:
+		err = l.read(l.text)
+	}
+	return err
+}
+
+// learn names a column, and reports whether that was all.
+func (f *fields) learn(name, kind string, writeOnly bool) bool {
+	if f.columns == nil {
+		return false
+	}
+	name, fixed := strings.CutSuffix(name, "!")
+	*f.columns = append(*f.columns, column{name: name, kind: kind, fixed: fixed, writeOnly: writeOnly})
+	return true
+}
+
+// later reads a value once all are there. Its address stays: reader made room for all columns.
+func (f *fields) later() *late {
+	f.late = append(f.late, late{})
+	return &f.late[len(f.late)-1]
+}
+
+func (f *fields) text(name string, p *string) {
+	switch {
+	case f.learn(name, "TEXT", false):
+	case f.rows != nil:
+		f.rows.text(*p)
+	default:
+		f.into = append(f.into, p)
+	}
+}
+
+// word is a text of a type of its own.
+func word[W ~string](f *fields, name string, p *W) {
+	switch {
+	case f.learn(name, "TEXT", false):
+	case f.rows != nil:
+		f.rows.text(string(*p))
+	default:
+		f.into = append(f.into, p)
+	}
+}
+
+func (f *fields) flag(name string, p *bool) {
+	switch {
+	case f.learn(name, "BOOLEAN", false):
+	case f.rows != nil:
+		f.rows.flag(*p)
+	default:
+		f.into = append(f.into, p)
+	}
+}
+
+func (f *fields) number(name string, p *int64) {
+	switch {
+	case f.learn(name, "BIGINT", false):
+	case f.rows != nil:
+		f.rows.number(*p)
+	default:
+		f.into = append(f.into, p)
+	}
+}
+
+func (f *fields) count(name string, p *int) {
+	switch {
+	case f.learn(name, "BIGINT", false):
+	case f.rows != nil:
+		f.rows.number(int64(*p))
+	default:
+		f.into = append(f.into, p)
+	}
+}
+
+// time is in microseconds UTC, 0 for none.
+func (f *fields) time(name string, p *time.Time) {
+	switch {
+	case f.learn(name, "BIGINT", false):
+	case f.rows != nil:
+		f.rows.number(micros(*p))
+	default:
+		l := f.later()
+		l.at = p
+		f.into = append(f.into, &l.number)
+	}
+}
+
+// duration is in microseconds.
+func (f *fields) duration(name string, p *time.Duration) {
+	switch {
+	case f.learn(name, "BIGINT", false):
+	case f.rows != nil:
+		f.rows.number(p.Microseconds())
+	default:
+		l := f.later()
+		l.span = p
+		f.into = append(f.into, &l.number)
+	}
+}
+
+// textLater is a text that takes more than Scan to read.
+func (f *fields) textLater() *late {
+	l := f.later()
+	f.into = append(f.into, &l.text)
+	return l
+}
+
+// converted is a text that is made of a value, and read as one.
+func (f *fields) converted(name string, write func() string, read func(text string) error) {
+	switch {
+	case f.learn(name, "TEXT", false):
+	case f.rows != nil:
+		f.rows.text(write())
+	default:
+		f.textLater().read = read
+	}
+}
+
+// written is a text that statements look at, and that nobody reads back.
+func (f *fields) written(name, text string) {
+	if !f.learn(name, "TEXT", true) && f.rows != nil {
+		f.rows.text(text)
+	}
+}
+
+func (f *fields) writtenFlag(name string, flag bool) {
+	if !f.learn(name, "BOOLEAN", true) && f.rows != nil {
+		f.rows.flag(flag)
+	}
+}
+
+// rate is "" where there is none.
+func (f *fields) rate(name string, p *money.Rate) {
+	switch {
+	case f.learn(name, "TEXT", false):
+	case f.rows != nil:
+		f.rows.text(rateText(*p))
+	default:
+		f.textLater().rate = p
+	}
+}
+
+// bytes are stored in base64.
+func (f *fields) bytes(name string, p *[]byte) {
+	f.converted(name, func() string { return base64.StdEncoding.EncodeToString(*p) }, func(text string) (err error) {
+		*p, err = base64.StdEncoding.DecodeString(text)
+		return err
+	})
+}
+
+// sealed is a text that is encrypted for its place in the row of an id, see personal.
+func (f *fields) sealed(name string, at place, id *string, p *[]byte) {
+	f.converted(name, func() string { return f.seal(at.about(*id), *p) }, func(text string) (err error) {
+		*p, err = f.open(at.about(*id), text)
+		return err
+	})
+}
+
+// json is a value as its type writes it.
+func (f *fields) json(name string, p any) {
+	f.converted(name, func() string { return encode(p) }, func(text string) error { return json.Unmarshal([]byte(text), p) })
+}
+
+// amount has a column for the number, in minor units, and one for the currency, which is "" where there is no amount.
+func (f *fields) amount(minor, currency string, p *money.Amount) {
+	f.number(minor, &p.Minor)
+	switch {
+	case f.learn(currency, "TEXT", false):
+	case f.rows != nil:
+		f.rows.text(string(p.Currency))
+	default:
+		f.textLater().of = p
+	}
+}
+
+// usd is an amount in USD cents.
+func (f *fields) usd(name string, p *money.Amount) {
+	if f.rows == nil && f.columns == nil {
+		p.Currency = money.USD
+	}
+	f.number(name, &p.Minor)
+}
+
+// stored is the document of a row: what no statement asks for.
+type stored[D, T any] interface {
+	*D
+	of(f *fields, item *T)
+	into(f *fields, item *T) error
+}
+
+// document is a column of JSON, in the shape of D.
+func document[D, T any, P stored[D, T]](f *fields, name string, item *T) {
+	switch {
+	case f.learn(name, "TEXT", false):
+	case f.rows != nil:
+		var doc D
+		P(&doc).of(f, item)
+		f.rows.text(encode(&doc))
+	default:
+		f.textLater().read = func(text string) error {
+			var doc D
+			if err := json.Unmarshal([]byte(text), &doc); err != nil {
+				return err
+			}
+			return P(&doc).into(f, item)
+		}
+	}
+}

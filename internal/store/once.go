@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+var onceTable = describe(table[pay.Once]{
+	name: "once",
+	of: func(c *pay.Change) []pay.Once {
+		if c.Once == nil {
+			return nil
+		}
+		return []pay.Once{*c.Once}
+	},
+	id:       func(o *pay.Once) string { return o.Key },
+	met:      duplicate,
+	oftenMet: true, // a request comes again
+	fields: func(f *fields, o *pay.Once) {
+		f.text("id!", &o.Key)
+		f.text("hash!", &o.Hash)
+		f.text("object!", &o.Object)
+		f.time("at!", &o.At)
+	},
+})
+
+var (
+	selectOnce = statement(`SELECT ` + onceTable.list + ` FROM once WHERE id = $1`)
+	pageOnce   = statement(`SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`)
+	purgeOnce  = standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
+)
+
+// PurgeOnce deletes, of the next limit keys after one, those of requests that
+// came before a time, and returns the last key that it looked at, "" past the
+// end. What a service does once in its life has no hash and is kept for good. Keys
+// are looked at in their own order: an index by time would cost each payment more
+// than this costs in a day.
+func (s *Store) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+	last, err = one(ctx, s, pageOnce, func(r row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+	if err != nil || last == "" {
+		return "", err
+	}
+	return last, s.db.lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(row) error { return nil })
+}
+
+// Once reads a key that was used.
+func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
+	return one(ctx, s, selectOnce, onceTable.scan(s), key)
+}
