@@ -1,9 +1,5 @@
 package store
 
-import (
-	"time"
-)
-
 // gone notes that the database does not answer: commits are refused at once from now
 // on, until it does again.
 func (s *Store) gone(cause error) {
@@ -50,17 +46,5 @@ func (s *Store) probe() {
 	_, err := s.prober.claim(s.life)
 	if err == nil && s.db.room(s.life) == nil {
 		s.back()
-	}
-}
-
-// rest pauses; false when that ends before.
-func rest(pause time.Duration, end <-chan struct{}) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-end:
-		return false
 	}
 }

@@ -79,12 +79,6 @@ type checker struct {
 	meter
 }
 
-// engineReads is what a check needs of a database.
-type engineReads interface {
-	dialect() dialect
-	snapshot(ctx context.Context, how lookups, read func(asking) error) error
-}
-
 // Check proves the invariants of a live database and returns what is broken,
 // at most a hundred of each rule. It only reads.
 //

@@ -17,9 +17,6 @@ const (
 	// commitPatience is how long changes wait for the transaction before them, where a
 	// second one could begin.
 	commitPatience = 250 * time.Millisecond
-	// commitTimeout bounds a transaction. What became of one that takes longer is
-	// found out, see committer.
-	commitTimeout = 5 * time.Second
 	// commitWait is how long a caller waits for his change: a little less than he
 	// has to answer his own.
 	commitWait = 8 * time.Second

@@ -9,10 +9,6 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// errUnknown says that nobody knows whether a transaction was written: its commit was
-// sent, and no answer came.
-var errUnknown = errors.New("nobody knows whether the transaction was written")
-
 // errFenced says that a committer's row is not as it left it: the database is another
 // one, or its row was claimed anew.
 var errFenced = errors.New("the committer's row was claimed by somebody else")

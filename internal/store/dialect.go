@@ -38,7 +38,7 @@ import (
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
 //	{concurrently}              an index is made beside those who write
-//	{collate}                   compares all text of older tables byte by byte
+//	{collate a b}               compares all text of older tables byte by byte
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,
 // whatever the locale of the database.
@@ -72,7 +72,7 @@ func (d dialect) translate(queries []string) map[string]string {
 
 // sql returns the text for the engine.
 func (d dialect) sql(text string) string {
-	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{collate}", "", "{concurrently}", "",
+	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{concurrently}", "",
 		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		"{tables}", "sqlite_master", "{unless lost}", "TRUE"}
 	if d == postgres {
@@ -80,7 +80,7 @@ func (d dialect) sql(text string) string {
 		// touches no index.
 		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
 			"{concurrently}", "CONCURRENTLY",
-			"{collate}", postgresCollate, " TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
+			" TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
 			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))",
 			"{unless lost}", unlessForeseen}
@@ -99,6 +99,7 @@ func (d dialect) sql(text string) string {
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
+		text = collate.ReplaceAllString(text, postgresCollate)
 	} else {
 		text = given.ReplaceAllString(text, "$1 IN (SELECT value ->> 0 FROM jsonb_each($$1))")
 		text = lostOf.ReplaceAllString(text, "$1")
@@ -109,6 +110,7 @@ func (d dialect) sql(text string) string {
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
+		text = collate.ReplaceAllString(text, "")
 		text = limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 	}
 	text = d.documents(text)
@@ -179,7 +181,7 @@ var (
 	// of an argument is prepared anew each time that it is given one.
 	limited = regexp.MustCompile(`LIMIT (\$\d+)`)
 
-	madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
+	collate = regexp.MustCompile(`\{collate ([\w ]+)\}`)
 
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )
@@ -201,29 +203,21 @@ CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '$
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
 )
 
-// postgresCollate rebuilds the indexes of each of our tables whose text is compared
+// postgresCollate rebuilds the indexes of each of the tables whose text is compared
 // by the rules of a language.
-var postgresCollate = fmt.Sprintf(`
-DO $$
+const postgresCollate = `
+DO $$$$
 DECLARE t record;
 BEGIN
   FOR t IN
-    SELECT table_name, string_agg(format('ALTER COLUMN %%I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
+    SELECT table_name, string_agg(format('ALTER COLUMN %I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
     FROM information_schema.columns
-    WHERE table_schema = current_schema() AND table_name IN ('%s') AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
+    WHERE table_schema = current_schema() AND table_name = ANY(string_to_array('$1', ' ')) AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
     GROUP BY table_name ORDER BY table_name
   LOOP
-    EXECUTE format('ALTER TABLE %%I %%s', t.table_name, t.changes);
+    EXECUTE format('ALTER TABLE %I %s', t.table_name, t.changes);
   END LOOP;
-END $$;`, strings.Join(tableNames(), "', '"))
-
-// tableNames lists the tables of the baseline.
-func tableNames() (names []string) {
-	for _, found := range madeTable.FindAllStringSubmatch(baselineText, -1) {
-		names = append(names, found[1])
-	}
-	return names
-}
+END $$$$;`
 
 // rows returns the table expression of the columns. PostgreSQL takes one array
 // of rows, or one per column where there are few, SQLite one JSON array of arrays.

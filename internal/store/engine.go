@@ -3,10 +3,9 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
+	"time"
 )
 
 // engine is a database: SQLite or PostgreSQL.
@@ -100,49 +99,46 @@ func CheckAddress(database string) error {
 	return errors.New("the address of the database is of no engine that is known: want sqlite:PATH or postgres://…")
 }
 
+// migrator runs schema statements in a transaction that no other process migrates beside.
+type migrator interface {
+	exec(text string) error
+	query(text string, each func(row) error) error
+	// aside runs a statement outside of that transaction, where the engine can, and returns how
+	// many rows it changed.
+	aside(text string) (changed int64, err error)
+	// impatient makes what follows fail that would wait for a lock.
+	impatient() error
+	// bar lets no committer write until the transaction ends.
+	bar() error
+}
+
+// queryFunc runs a statement that has no arguments.
+type queryFunc func(text string, each func(row) error) error
+
+// outside asks outside of a transaction.
+func outside(ctx context.Context, db engine) queryFunc {
+	return func(text string, each func(row) error) error { return db.query(ctx, db.dialect().sql(text), nil, each) }
+}
+
+// errUnknown says that nobody knows whether a transaction was written: its commit was
+// sent, and no answer came.
+var errUnknown = errors.New("nobody knows whether the transaction was written")
+
+// errForeseen says that apply found a step of look to have a row, and wrote nothing.
+var errForeseen = errors.New("a guard would be lost")
+
 var (
-	countSecrets = statement(`SELECT count(*) FROM secrets`)
+	// unlessForeseen is asked by every statement of a batch, once and before a row is looked at.
+	unlessForeseen = `current_setting('cascada.lost', TRUE) IS DISTINCT FROM 'yes'`
+
+	// guardLost is what PostgreSQL says where a guard was lost that nobody could foresee: as a
+	// value that is no number. People read it, and commit knows it by it.
+	guardLost = "a row was changed by somebody else first; this is no fault: Cascada runs the transaction again"
 )
 
-// takesWrites fails with ErrDown where a server is a standby, or takes no writes for another reason.
-func takesWrites(ctx context.Context, database string) error {
-	if strings.HasPrefix(database, "sqlite:") {
-		return nil
-	}
-	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer db.close()
-	said := ""
-	if err := outside(ctx, db)(`SELECT current_setting('transaction_read_only')`, func(r row) error { return r.Scan(&said) }); err != nil {
-		return err
-	}
-	if said == "on" {
-		return fmt.Errorf("%w: the server takes no writes: it is a standby, or default_transaction_read_only is on", ErrDown)
-	}
-	return nil
-}
+// commitTimeout bounds a transaction. What became of one that takes longer is
+// found out, see committer.
+const commitTimeout = 5 * time.Second
 
-// Keyed reports whether a database holds what was encrypted under a master key. It
-// changes nothing, and fails where Open would: the database cannot be reached, or
-// is a newer program's.
-//
-// more is as Options.Migrations.
-func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err error) {
-	var n int64
-	list, err := migrations(more)
-	if err != nil {
-		return false, err
-	}
-	db, _, err := look(ctx, database, list)
-	if err != nil {
-		return false, err
-	}
-	if db == nil { // nothing is there, and something will be
-		return false, takesWrites(ctx, database)
-	}
-	defer db.close()
-	err = outside(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
-	return n > 0, err
-}
+// ErrOldSchema: the database is older than the program, which may not change it.
+var ErrOldSchema = errors.New("the database is older than this program")

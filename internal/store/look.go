@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -14,18 +13,6 @@ import (
 // setting that ends with the transaction, and every statement that follows in the same trip
 // does nothing. So the commit commits nothing, and PostgreSQL logs no error, as it would were
 // the trip ended by one.
-
-// errForeseen says that apply found a step of look to have a row, and wrote nothing.
-var errForeseen = errors.New("a guard would be lost")
-
-var (
-	// unlessForeseen is asked by every statement of a batch, once and before a row is looked at.
-	unlessForeseen = `current_setting('cascada.lost', TRUE) IS DISTINCT FROM 'yes'`
-
-	// guardLost is what PostgreSQL says where a guard was lost that nobody could foresee: as a
-	// value that is no number. People read it, and commit knows it by it.
-	guardLost = "a row was changed by somebody else first; this is no fault: Cascada runs the transaction again"
-)
 
 var versionColumns = parseColumns("id TEXT, version BIGINT")
 

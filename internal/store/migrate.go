@@ -26,9 +26,6 @@ const (
 	Keep
 )
 
-// ErrOldSchema: the database is older than the program, which may not change it.
-var ErrOldSchema = errors.New("the database is older than this program")
-
 // errOutdated: a contract migration was done that the program does not know, so it may not write.
 var errOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
@@ -45,8 +42,6 @@ const (
 	// barOlder is for one that slept, say: its batches are refused, and it cannot claim its row.
 	barOlder = `UPDATE committers SET fence = fence + 1 WHERE schema < %d`
 
-	// A migration waits so long for a lock, since others queue behind it, and is tried again.
-	lockTimeout    = 100 * time.Millisecond
 	minLockPause   = 100 * time.Millisecond
 	maxLockPause   = 5 * time.Second
 	migrationTries = 120 // ten minutes
@@ -62,27 +57,6 @@ var (
 
 // tookTooLong is the code for a statement that was ended by a timeout, or by a person.
 const tookTooLong = "57014"
-
-// migrator runs schema statements in a transaction that no other process migrates beside.
-type migrator interface {
-	exec(text string) error
-	query(text string, each func(row) error) error
-	// aside runs a statement outside of that transaction, where the engine can, and returns how
-	// many rows it changed.
-	aside(text string) (changed int64, err error)
-	// impatient makes what follows fail that would wait for a lock.
-	impatient() error
-	// bar lets no committer write until the transaction ends.
-	bar() error
-}
-
-// queryFunc runs a statement that has no arguments.
-type queryFunc func(text string, each func(row) error) error
-
-// outside asks outside of a transaction.
-func outside(ctx context.Context, db engine) queryFunc {
-	return func(text string, each func(row) error) error { return db.query(ctx, db.dialect().sql(text), nil, each) }
-}
 
 // versions are the migrations that were done to a database.
 type versions map[int]bool
@@ -476,3 +450,50 @@ func suits(query queryFunc, list []migration) error {
 	}
 	return nil
 }
+
+// Keyed reports whether a database holds what was encrypted under a master key. It
+// changes nothing, and fails where Open would: the database cannot be reached, or
+// is a newer program's.
+//
+// more is as Options.Migrations.
+func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err error) {
+	var n int64
+	list, err := migrations(more)
+	if err != nil {
+		return false, err
+	}
+	db, _, err := look(ctx, database, list)
+	if err != nil {
+		return false, err
+	}
+	if db == nil { // nothing is there, and something will be
+		return false, takesWrites(ctx, database)
+	}
+	defer db.close()
+	err = outside(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
+	return n > 0, err
+}
+
+// takesWrites fails with ErrDown where a server is a standby, or takes no writes for another reason.
+func takesWrites(ctx context.Context, database string) error {
+	if strings.HasPrefix(database, "sqlite:") {
+		return nil
+	}
+	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer db.close()
+	said := ""
+	if err := outside(ctx, db)(`SELECT current_setting('transaction_read_only')`, func(r row) error { return r.Scan(&said) }); err != nil {
+		return err
+	}
+	if said == "on" {
+		return fmt.Errorf("%w: the server takes no writes: it is a standby, or default_transaction_read_only is on", ErrDown)
+	}
+	return nil
+}
+
+var (
+	countSecrets = statement(`SELECT count(*) FROM secrets`)
+)

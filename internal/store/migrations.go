@@ -28,7 +28,18 @@ import (
 var ownMigrations embed.FS
 
 //go:embed migrations/baseline.sql
-var baselineText string
+var baselineFile string
+
+var madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
+
+// baselineText is baseline.sql, where {collate} names the tables that it makes.
+var baselineText = func() string {
+	var names []string
+	for _, found := range madeTable.FindAllStringSubmatch(baselineFile, -1) {
+		names = append(names, found[1])
+	}
+	return strings.Replace(baselineFile, "{collate}", "{collate "+strings.Join(names, " ")+"}", 1)
+}()
 
 // baseline is the number of migrations in baseline.sql, that a program from before the files knows.
 const baseline = 33

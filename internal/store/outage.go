@@ -8,7 +8,9 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	modernc "modernc.org/sqlite"
@@ -112,3 +114,23 @@ func warned(conn *pgxpool.Conn) bool {
 	delete(data, warnedKey)
 	return did
 }
+
+// ErrDown: the database cannot be reached now, or does not answer. Nothing was
+// written.
+var ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
+
+// rest pauses; false when that ends before.
+func rest(pause time.Duration, end <-chan struct{}) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-end:
+		return false
+	}
+}
+
+// ErrBusy: the queue of changes is full, or the store is closing. Nothing
+// was written.
+var ErrBusy error = pay.NewError(pay.CodeServiceUnavailable, "the service is busy: retry with backoff")

@@ -56,3 +56,14 @@ func (db *pg) pools() []Pool {
 	}
 	return list
 }
+
+// Pool is how the connections of a kind are used.
+type Pool struct {
+	Name    string
+	InUse   int
+	Idle    int
+	Most    int
+	Waits   int64         // how often somebody had to wait for one
+	Waited  time.Duration // how long, in all
+	GivenUp int64         // how often somebody gave up waiting; SQLite does not count it
+}

@@ -12,6 +12,9 @@ import (
 // migrationLock is an arbitrary number that all nodes agree on.
 const migrationLock = 7163290418
 
+// lockTimeout is how long a migration waits for a lock, since others queue behind it. It is tried again.
+const lockTimeout = 100 * time.Millisecond
+
 // lockPause is how long a node waits between two looks whether another one migrates.
 const lockPause = 50 * time.Millisecond
 

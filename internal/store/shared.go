@@ -210,3 +210,7 @@ func (t *travelling) ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (t *travelling) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+	return t.through(ctx, Trip{Kind: TripRead}, func(ctx context.Context) error { return t.engine.snapshot(ctx, how, read) })
+}

@@ -99,10 +99,6 @@ func liteSnapshot(ctx context.Context, readers *sql.DB, read func(asking) error)
 	return errors.Join(down(err), ended)
 }
 
-func (t *travelling) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
-	return t.through(ctx, Trip{Kind: TripRead}, func(ctx context.Context) error { return t.engine.snapshot(ctx, how, read) })
-}
-
 const (
 	// snapshotTries and snapshotPause bound how long a snapshot is begun anew. A standby ends a
 	// statement that stands in the way of what it has to apply.

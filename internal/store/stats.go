@@ -113,17 +113,6 @@ func (s *Store) Stats() Stats {
 	return n
 }
 
-// Pool is how the connections of a kind are used.
-type Pool struct {
-	Name    string
-	InUse   int
-	Idle    int
-	Most    int
-	Waits   int64         // how often somebody had to wait for one
-	Waited  time.Duration // how long, in all
-	GivenUp int64         // how often somebody gave up waiting; SQLite does not count it
-}
-
 // Pools tells how the database's connections are used. It asks the database nothing.
 func (s *Store) Pools() []Pool { return s.db.pools() }
 

@@ -34,12 +34,6 @@ var (
 	ErrDuplicate = errors.New("already done")
 	// ErrInsufficient: a balance would fall below its floor.
 	ErrInsufficient = errors.New("balance below its floor")
-	// ErrBusy: the queue of changes is full, or the store is closing. Nothing
-	// was written.
-	ErrBusy error = pay.NewError(pay.CodeServiceUnavailable, "the service is busy: retry with backoff")
-	// ErrDown: the database cannot be reached now, or does not answer. Nothing was
-	// written.
-	ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
 	// ErrUnknown: the database did not say in time what became of a change. It may be
 	// written, also later. Whoever gets it reads, or repeats with the same key, before
 	// he decides again.
