@@ -35,6 +35,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -133,10 +134,10 @@ type App struct {
 }
 
 // CheckAddress refuses what is the address of no database.
-func CheckAddress(database string) error { return store.CheckAddress(database) }
+func CheckAddress(database string) error { return engine.CheckAddress(database) }
 
 // Away reports whether an error is that the database cannot be reached now: later it may be.
-func Away(err error) bool { return errors.Is(err, store.ErrDown) && !store.Refused(err) }
+func Away(err error) bool { return errors.Is(err, store.ErrDown) && !engine.Refused(err) }
 
 // Keyed reports whether a database holds what was encrypted under a master key.
 // It changes nothing, and fails where the database cannot be opened. more is as Config.Migrations.

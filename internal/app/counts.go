@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // PaymentCount names the payments that are counted together: those that came to a status.
@@ -68,7 +68,7 @@ func (a *App) DeadLetters() map[pay.Environment]int64 {
 }
 
 // Pools tells how the database's connections are used, without asking it.
-func (a *App) Pools() []store.Pool { return a.Store.Pools() }
+func (a *App) Pools() []engine.Pool { return a.Store.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
 func (a *App) Engine() string { return a.Store.Engine() }

@@ -38,7 +38,7 @@ var dependencies = map[string]string{
 	"github.com/emersion/go-sasl":           "internal/mail internal/mailtest",
 	"github.com/emersion/go-smtp":           "internal/mail internal/mailtest",
 	"golang.org/x/net":                      "internal/mail",
-	"github.com/jackc/pgx":                  "internal/store internal/dbtest cmd/cascada",
+	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"go.opentelemetry.io/otel":              "internal/trace",
 	"github.com/boombuler/barcode":          "internal/checkout",
@@ -50,7 +50,7 @@ var dependencies = map[string]string{
 	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/api internal/daemon",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile",
 	"github.com/redis/go-redis":             "internal/limit",
-	"modernc.org/sqlite":                    "internal/store",
+	"modernc.org/sqlite":                    "internal/store/engine",
 	"rsc.io/qr":                             "internal/checkout",
 }
 
@@ -60,12 +60,13 @@ var core = []string{"internal/money", "internal/ledger", "internal/pay", "intern
 // clocks are the packages that may ask for the time; everybody else is handed
 // it, so that a test can move it.
 var clocks = map[string]string{
-	"internal/daemon":  "hands the clock to everybody else, and times requests",
-	"internal/webhook": "has the system's clock as its default",
-	"internal/web":     "gives who reads a long reply time",
-	"internal/bench":   "measures",
-	"internal/store":   "knows the database's clock between two looks at it",
-	"client":           "runs in somebody else's program",
+	"internal/daemon":       "hands the clock to everybody else, and times requests",
+	"internal/webhook":      "has the system's clock as its default",
+	"internal/web":          "gives who reads a long reply time",
+	"internal/bench":        "measures",
+	"internal/store":        "knows the database's clock between two looks at it",
+	"internal/store/engine": "asks a server again after a while, and counts how long who waited",
+	"client":                "runs in somebody else's program",
 }
 
 // long lists functions that may be longer than functionLimit, each with the

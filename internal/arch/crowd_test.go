@@ -19,7 +19,7 @@ var crowded = map[string]int{
 	"cmd/cascada":    42,
 	"internal/api":   35,
 	"internal/pay":   66,
-	"internal/store": 88,
+	"internal/store": 72,
 
 	"internal/store.Store":           200,
 	"internal/pay.Payment":           53,

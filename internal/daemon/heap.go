@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
 
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // How much memory the Go runtime takes before it collects garbage.
@@ -23,7 +23,7 @@ const (
 
 // budget is how much the runtime may take (bytes).
 func budget(database string) int64 {
-	if _, err := store.FilePath(database); err == nil {
+	if _, err := engine.FilePath(database); err == nil {
 		return memoryBudget - sqlitePages
 	}
 	return memoryBudget

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A new account is guarded too: an id is given once, for good.
@@ -46,12 +47,12 @@ func (d *accountDoc) into(_ *fields, a *pay.ProviderAccount) error {
 }
 
 var (
-	selectAccounts     = statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
-	selectAccount      = statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts WHERE id = $1`)
-	selectAccountsMark = statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
+	selectAccounts     = engine.Statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
+	selectAccount      = engine.Statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts WHERE id = $1`)
+	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
 	// An attempt names its account in the payment's document. Replacing tells on
 	// both engines whether it does, whatever letters an id has.
-	selectOpenAt = statement(`
+	selectOpenAt = engine.Statement(`
 SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)
@@ -71,7 +72,7 @@ func (s *Store) Account(ctx context.Context, id string) (pay.ProviderAccount, er
 // AccountsMark moves with every change of an account: rows are not deleted, and a
 // change adds one to a version.
 func (s *Store) AccountsMark(ctx context.Context) (mark int64, err error) {
-	return one(ctx, s, selectAccountsMark, func(r row) (n int64, err error) {
+	return one(ctx, s, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	})
@@ -80,7 +81,7 @@ func (s *Store) AccountsMark(ctx context.Context) (mark int64, err error) {
 // OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
 // provider account. It scans what is open: it is for the operator.
 func (s *Store) OpenAt(ctx context.Context, account string) (int, error) {
-	n, err := one(ctx, s, selectOpenAt, func(r row) (n int64, err error) {
+	n, err := one(ctx, s, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	}, `"provider":"`+account+`"`, account)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var auditTable = describe(table[pay.AuditEntry]{
@@ -66,17 +67,17 @@ var notesTable = describe(table[pay.AuditEntry]{
 })
 
 var (
-	selectAddresses = statement(`
+	selectAddresses = engine.Statement(`
 SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`)
-	selectNotes = statement(`
+	selectNotes = engine.Statement(`
 SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`)
 )
 
 // addressesOf proves that the addresses or notes are those that the sealed entries were written
 // with.
-func addressesOf(text string) func(*checker, asking, string, string) ([]Broken, error) {
-	return func(_ *checker, ask asking, from, before string) (broken []Broken, err error) {
-		err = ask(text, []any{from, before}, func(r row) error {
+func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]Broken, error) {
+	return func(_ *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
+		err = ask(text, []any{from, before}, func(r engine.Row) error {
 			var id, address, salt, commitment string
 			if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
 				return err
@@ -93,7 +94,7 @@ func addressesOf(text string) func(*checker, asking, string, string) ([]Broken, 
 	}
 }
 
-var selectAudit = statement(`
+var selectAudit = engine.Statement(`
 SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(nullif(a.address, ''), e.ip), e.request, e.act, e.object, e.at, e.doc, coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
@@ -101,7 +102,7 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 // Audit lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
 func (s *Store) Audit(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
-	return many(ctx, s, selectAudit, func(r row) (e pay.AuditEntry, err error) {
+	return many(ctx, s, selectAudit, func(r engine.Row) (e pay.AuditEntry, err error) {
 		var at int64
 		var doc, note string
 		if err := r.Scan(&e.ID, &e.Merchant, &e.Shop, &e.Live, &e.By.Kind, &e.By.ID, &e.By.IP, &e.By.Request, &e.Act, &e.Object, &at, &doc, &note); err != nil {

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/cascadapay/cascada/internal/store/engine"
+
 // gone notes that the database does not answer: commits are refused at once from now
 // on, until it does again.
 func (s *Store) gone(cause error) {
@@ -30,7 +32,7 @@ func (s *Store) watch() {
 	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
 		open := true
 		for pause := minFindPause; open && s.away.Load(); pause = min(2*pause, maxFindPause) {
-			if open = rest(pause, s.closing); open {
+			if open = engine.Rest(pause, s.closing); open {
 				s.probe()
 			}
 		}
@@ -44,7 +46,7 @@ func (s *Store) watch() {
 // probe tries once.
 func (s *Store) probe() {
 	_, err := s.prober.claim(s.life)
-	if err == nil && s.db.room(s.life) == nil {
+	if err == nil && s.db.Room(s.life) == nil {
 		s.back()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var batchesTable = describe(table[pay.Batch]{
@@ -35,16 +36,16 @@ var batchesTable = describe(table[pay.Batch]{
 })
 
 var (
-	selectBatch      = statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id = $1`)
-	selectLastBatch  = statement(`SELECT coalesce(max(number), 0) FROM payout_batches WHERE account = $1`)
-	selectBatchAfter = statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id > $1 ORDER BY id LIMIT 1`)
+	selectBatch      = engine.Statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id = $1`)
+	selectLastBatch  = engine.Statement(`SELECT coalesce(max(number), 0) FROM payout_batches WHERE account = $1`)
+	selectBatchAfter = engine.Statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id > $1 ORDER BY id LIMIT 1`)
 	// Without the files, which nobody reads in a list.
-	listBatches = statement(`
+	listBatches = engine.Statement(`
 SELECT ` + strings.Replace(batchesTable.list, ", file,", ", '',", 1) + `
 FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
-	selectBatchable = statement(`
+	selectBatchable = engine.Statement(`
 SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2 ORDER BY id LIMIT $3`)
-	selectBatched = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
+	selectBatched = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 
 // Batch reads a batch of payouts with its file. ErrNotFound.

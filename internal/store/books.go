@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var transfersTable = describe(table[ledger.Transfer]{
@@ -36,7 +37,7 @@ const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.
 
 // balanceRows is the row of deltas: a column per account, in ledger.Accounts'
 // order, and how many movements they are.
-var balanceRows = parseColumns(balanceSpec)
+var balanceRows = engine.ParseColumns(balanceSpec)
 
 const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
   receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
@@ -44,12 +45,12 @@ const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGI
   float BIGINT, float_committed BIGINT, float_paid BIGINT, float_funding BIGINT, movements BIGINT`
 
 // upsertBalances adds the deltas to the balances.
-var upsertBalances = statement(func() string {
+var upsertBalances = engine.Statement(func() string {
 	var names, sets []string
 	for _, c := range balanceRows {
-		names = append(names, c.name)
-		if c.kind == "BIGINT" {
-			sets = append(sets, c.name+" = balances."+c.name+" + excluded."+c.name)
+		names = append(names, c.Name)
+		if c.Kind == "BIGINT" {
+			sets = append(sets, c.Name+" = balances."+c.Name+" + excluded."+c.Name)
 		}
 	}
 	columns := strings.Join(names, ", ")
@@ -57,7 +58,7 @@ var upsertBalances = statement(func() string {
 		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
 }())
 
-func scanBalances(r row) (tenant, ledger.Balances, error) {
+func scanBalances(r engine.Row) (tenant, ledger.Balances, error) {
 	var t tenant
 	accounts := ledger.Accounts()
 	amounts := make([]int64, len(accounts))
@@ -75,11 +76,11 @@ func scanBalances(r row) (tenant, ledger.Balances, error) {
 	return t, b, nil
 }
 
-var selectBalances = statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
+var selectBalances = engine.Statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances; all zero before the first transfer.
 func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	b, err := one(ctx, s, selectBalances, func(r row) (ledger.Balances, error) {
+	b, err := one(ctx, s, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := scanBalances(r)
 		return b, err
 	}, scope.Merchant, scope.Live)
@@ -93,8 +94,8 @@ func (s *Store) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances,
 func postings(t *ledger.Transfer) string {
 	b := make([]byte, 0, 32*len(t.Postings))
 	for i, p := range t.Postings {
-		b = append(b, ",{"[btoi(i == 0)])
-		b = appendJSONText(b, string(p.Account))
+		b = append(b, ",{"[engine.Bit(i == 0)])
+		b = engine.AppendJSONText(b, string(p.Account))
 		b = append(b, ':')
 		b = strconv.AppendInt(b, p.Amount, 10)
 	}

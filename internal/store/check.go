@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Broken is an invariant that does not hold.
@@ -25,7 +26,7 @@ type rule struct{ name, text string }
 // invariants makes the rules' statements known.
 func invariants(rules []rule) []rule {
 	for _, r := range rules {
-		statement(r.text)
+		engine.Statement(r.text)
 	}
 	return rules
 }
@@ -63,7 +64,7 @@ type Checked struct {
 // checker runs a check: in snapshots that each see one moment, of a bounded part of the
 // database, and that can write nothing.
 type checker struct {
-	db    engineReads
+	db    engine.Reads
 	texts map[string]string
 	h     *seal.Hasher
 	now   time.Time // in the database's clock
@@ -90,15 +91,15 @@ func (s *Store) Check(ctx context.Context) ([]Broken, error) {
 	return found.Broken, err
 }
 
-var selectNow = statement(`SELECT {now}`)
+var selectNow = engine.Statement(`SELECT {now}`)
 
-func check(ctx context.Context, db engineReads, texts map[string]string, key []byte, o CheckOptions) (Checked, error) {
+func check(ctx context.Context, db engine.Reads, texts map[string]string, key []byte, o CheckOptions) (Checked, error) {
 	return newChecker(db, texts, key, o).check(ctx)
 }
 
-func newChecker(db engineReads, texts map[string]string, key []byte, o CheckOptions) *checker {
+func newChecker(db engine.Reads, texts map[string]string, key []byte, o CheckOptions) *checker {
 	c := &checker{db: db, texts: texts, h: seal.New(key), tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
-		rowsAtOnce: partRows, pause: snapshotPause}
+		rowsAtOnce: partRows, pause: engine.SnapshotPause}
 	c.tell, c.began = o.Progress, time.Now()
 	if c.since = o.Since; o.Full {
 		c.since, c.kept = nil, o.Since
@@ -148,9 +149,9 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 
 // read reads a snapshot. Where it is ended by others it begins anew, so what it finds is kept by
 // its caller when it returns nil.
-func (c *checker) read(ctx context.Context, how lookups, read func(ask asking) error) error {
-	return persistently(ctx, c.pause, func(read func(asking) error) error {
-		err := c.db.snapshot(ctx, how, read)
+func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask engine.Asking) error) error {
+	return engine.Persistently(ctx, c.pause, func(read func(engine.Asking) error) error {
+		err := c.db.Snapshot(ctx, how, read)
 		if err != nil {
 			c.rowsAtOnce = max(fewestRows, c.rowsAtOnce/2)
 		} else {
@@ -158,8 +159,8 @@ func (c *checker) read(ctx context.Context, how lookups, read func(ask asking) e
 		}
 		return err
 	},
-		func(ask asking) error {
-			return read(func(text string, args []any, each func(row) error) error {
+		func(ask engine.Asking) error {
+			return read(func(text string, args []any, each func(engine.Row) error) error {
 				translated, ok := c.texts[text]
 				if !ok {
 					panic("store: a statement that is not listed in queries: " + text)
@@ -173,7 +174,7 @@ func (c *checker) read(ctx context.Context, how lookups, read func(ask asking) e
 func (c *checker) rules(ctx context.Context, rules []rule) error {
 	for _, r := range rules {
 		c.at(r.name)
-		if err := c.rule(ctx, r, byAnyPlan); err != nil {
+		if err := c.rule(ctx, r, engine.ByAnyPlan); err != nil {
 			return err
 		}
 	}
@@ -181,9 +182,9 @@ func (c *checker) rules(ctx context.Context, rules []rule) error {
 }
 
 // rule runs the statement of a rule in a snapshot of its own.
-func (c *checker) rule(ctx context.Context, r rule, how lookups, args ...any) error {
+func (c *checker) rule(ctx context.Context, r rule, how engine.Lookups, args ...any) error {
 	var found []Broken
-	err := c.read(ctx, how, func(ask asking) error {
+	err := c.read(ctx, how, func(ask engine.Asking) error {
 		found = nil
 		return breaks(ask, r, &found, args...)
 	})
@@ -192,8 +193,8 @@ func (c *checker) rule(ctx context.Context, r rule, how lookups, args ...any) er
 }
 
 // breaks adds the rows that break a rule. What was found before an error is told, too.
-func breaks(ask asking, r rule, found *[]Broken, args ...any) error {
-	err := ask(r.text, args, func(line row) error {
+func breaks(ask engine.Asking, r rule, found *[]Broken, args ...any) error {
+	err := ask(r.text, args, func(line engine.Row) error {
 		b := Broken{Rule: r.name}
 		err := line.Scan(&b.ID, &b.Note)
 		*found = append(*found, b)
@@ -227,8 +228,8 @@ func (f *findings) addAll(found []Broken) {
 }
 
 // collect reads all rows of a statement of a snapshot.
-func collect[T any](ask asking, text string, scan func(row) (T, error), args ...any) (list []T, err error) {
-	err = ask(text, args, func(r row) error {
+func collect[T any](ask engine.Asking, text string, scan func(engine.Row) (T, error), args ...any) (list []T, err error) {
+	err = ask(text, args, func(r engine.Row) error {
 		got, err := scan(r)
 		list = append(list, got)
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // part is a table that is looked at a bounded number of rows at a time, in the order of its ids.
@@ -18,7 +19,7 @@ type part struct {
 	when          recency
 	rules         []rule
 	tallies       []tally
-	each          func(c *checker, ask asking, from, before string) ([]Broken, error) // nil: only rules
+	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only rules
 }
 
 // recency says what of a part a check looks at that goes on from an earlier one.
@@ -62,7 +63,7 @@ const (
 // lookedAt makes the statements that tell where the next part of each begins.
 func lookedAt(parts []part) []part {
 	for i := range parts {
-		parts[i].next = statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
+		parts[i].next = engine.Statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
 	}
 	return parts
 }
@@ -116,9 +117,9 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 	for from != behindAll {
 		before, broken, sums := behindAll, []Broken(nil), map[string]counts{}
 		rows := 0
-		err := c.read(ctx, byIndex, func(ask asking) error {
+		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 			before, broken, sums, rows = behindAll, nil, map[string]counts{}, c.rowsAtOnce
-			err := ask(p.next, []any{from, rows}, func(r row) error { return r.Scan(&before) })
+			err := ask(p.next, []any{from, rows}, func(r engine.Row) error { return r.Scan(&before) })
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", p.table, err)
 			}
@@ -148,7 +149,7 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 // these looks at the rows of a part that are named after old things.
 func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	var broken []Broken
-	err := c.read(ctx, byIndex, func(ask asking) error {
+	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 		broken = nil
 		for _, suffix := range suffixes { // "." follows the hyphen
 			found, err := c.look(ask, p, p.prefix+suffix, p.prefix+suffix+".")
@@ -164,7 +165,7 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 }
 
 // look runs the rules of a part over some of its rows.
-func (c *checker) look(ask asking, p part, from, before string) (broken []Broken, err error) {
+func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
 	for _, r := range p.rules {
 		if err := breaks(ask, r, &broken, from, before); err != nil {
 			return broken, err
@@ -180,8 +181,8 @@ func (c *checker) look(ask asking, p part, from, before string) (broken []Broken
 // sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
 type sinceWhen map[tenant]int64
 
-func (c *checker) unclaimed(ask asking, from, before string) ([]Broken, error) {
-	return nil, ask(selectUnclaimed, []any{from, before}, func(r row) error {
+func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, error) {
+	return nil, ask(selectUnclaimed, []any{from, before}, func(r engine.Row) error {
 		var of tenant
 		var at int64
 		err := r.Scan(&of.merchant, &of.live, &at)
@@ -216,16 +217,16 @@ func (c *checker) whole(ctx context.Context) error {
 
 // compareReserves compares reserves with the transfers of each owner since a time; nil: with all.
 func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken []Broken, err error) {
-	err = c.read(ctx, byAnyPlan, func(ask asking) error {
+	err = c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
 		broken = nil
-		owners, err := collect(ask, selectOwners, func(r row) (of tenant, err error) {
+		owners, err := collect(ask, selectOwners, func(r engine.Row) (of tenant, err error) {
 			err = r.Scan(&of.merchant, &of.live)
 			return of, err
 		})
 		if err != nil {
 			return err
 		}
-		from := newRows(c.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN, at BIGINT"), len(owners))
+		from := engine.NewRows(c.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN, at BIGINT"), len(owners))
 		for _, of := range owners {
 			at := int64(0)
 			if since != nil {
@@ -234,10 +235,10 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 					at = min(at, first)
 				}
 			}
-			from.text(of.merchant).flag(of.live).number(at).next()
+			from.Text(of.merchant).Flag(of.live).Number(at).Next()
 		}
 		for _, r := range unclaimedRules {
-			if err := breaks(ask, r, &broken, from.args()...); err != nil {
+			if err := breaks(ask, r, &broken, from.Args()...); err != nil {
 				return err
 			}
 		}
@@ -279,7 +280,7 @@ func (m *meter) done(rows int64) {
 }
 
 // selectSizes is about how many rows the tables of a check have.
-var selectSizes = statement(func() string {
+var selectSizes = engine.Statement(func() string {
 	var list []string
 	for _, p := range parts {
 		list = append(list, fmt.Sprintf("SELECT '%[1]s', {size %[1]s}", p.table))

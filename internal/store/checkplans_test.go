@@ -11,13 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // plansOf are the plans of all statements about a part of a table, with the settings that they run with.
 func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
-	if s.db.dialect() == postgres {
+	if s.db.Dialect() == engine.PostgreSQL {
 		explain, column = "EXPLAIN ", 0
 	}
 	texts := []struct {
@@ -47,8 +48,8 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 	}
 	for _, q := range texts {
 		var plan []string
-		err := s.db.snapshot(t.Context(), byIndex, func(ask asking) error {
-			return ask(explain+s.text(q.text), q.args, func(r row) error {
+		err := s.db.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
+			return ask(explain+s.text(q.text), q.args, func(r engine.Row) error {
 				into := make([]any, column+1)
 				for i := range into {
 					into[i] = new(any)
@@ -100,21 +101,21 @@ func TestCheckLooksRowsUp(t *testing.T) {
 
 // interrupted is an engine whose every other snapshot others end.
 type interrupted struct {
-	engineReads
+	engine.Reads
 	begun, ended int
 	code         string
 	always       bool
 }
 
-func (i *interrupted) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+func (i *interrupted) Snapshot(ctx context.Context, how engine.Lookups, read func(engine.Asking) error) error {
 	i.begun++
 	if i.begun%2 == 0 && !i.always {
-		return i.engineReads.snapshot(ctx, how, read)
+		return i.Reads.Snapshot(ctx, how, read)
 	}
 	i.ended++
-	return i.engineReads.snapshot(ctx, how, func(ask asking) error {
+	return i.Reads.Snapshot(ctx, how, func(ask engine.Asking) error {
 		n := 0
-		err := read(func(text string, args []any, each func(row) error) error {
+		err := read(func(text string, args []any, each func(engine.Row) error) error {
 			if n++; n > 2 { // in the middle
 				return &pgconn.PgError{Code: i.code, Message: "canceling statement due to conflict with recovery"}
 			}
@@ -137,8 +138,8 @@ func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		err = s.db.migrate(ctx, func(m migrator) error {
-			return m.exec(`INSERT INTO shops (id, version, merchant, name, slug, created_at) VALUES ('shp_1', 1, 'mer_1', 'A', 'a', 1);
+		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+			return m.Exec(`INSERT INTO shops (id, version, merchant, name, slug, created_at) VALUES ('shp_1', 1, 'mer_1', 'A', 'a', 1);
 INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings)
   VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}');
 INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees,
@@ -152,26 +153,26 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 			t.Fatalf("the check finds %v, %v", want, err)
 		}
 		for _, code := range []string{"40001", "40P01", "57P01"} {
-			i := &interrupted{engineReads: s.db, code: code}
+			i := &interrupted{Reads: s.db, code: code}
 			got, err := checkFast(ctx, i, s)
 			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
 				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
 			}
 		}
-		i := &interrupted{engineReads: s.db, code: "42P01"}
+		i := &interrupted{Reads: s.db, code: "42P01"}
 		if _, err := checkFast(ctx, i, s); err == nil || i.begun != 1 {
 			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
 		}
-		i = &interrupted{engineReads: s.db, code: "40001", always: true}
+		i = &interrupted{Reads: s.db, code: "40001", always: true}
 		_, err = checkFast(ctx, i, s)
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != snapshotTries {
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != engine.SnapshotTries {
 			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
 		}
 	})
 }
 
 // checkFast is check without the pauses.
-func checkFast(ctx context.Context, db engineReads, s *Store) (Checked, error) {
+func checkFast(ctx context.Context, db engine.Reads, s *Store) (Checked, error) {
 	c := newChecker(db, s.texts, s.sealKey, CheckOptions{})
 	c.pause = 0
 	return c.check(ctx)

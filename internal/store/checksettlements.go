@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // settlementRules are the invariants of the rows of settlements.
@@ -97,14 +98,14 @@ var recentTransfers = func() string {
 }()
 
 // selectUnclaimed tells since when a merchant has transfers of a reserve that no settlement has claimed.
-var selectUnclaimed = statement(`
+var selectUnclaimed = engine.Statement(`
 SELECT t.merchant, t.live, min(t.at) FROM transfers AS t
 WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live`)
 
-var selectOwners = statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
+var selectOwners = engine.Statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
 
 // reservesHeld compares the reserve of each day with the lines of its payments.
-var reservesHeld = statement(`
+var reservesHeld = engine.Statement(`
 SELECT coalesce(v.id, l.merchant), coalesce(v.held, 0) || ' held, lines of ' || coalesce(l.reserve, 0)
 FROM reserves AS v FULL JOIN (
   SELECT merchant, live, day, sum(reserve) AS reserve FROM settlement_lines WHERE day > 0 GROUP BY merchant, live, day
@@ -123,7 +124,7 @@ var settlementTotals = []struct{ name, of string }{
 func listed(amount string) string { return "sum(CASE WHEN number > 0 THEN " + amount + " ELSE 0 END)" }
 
 // settlementSums compares each total with the sum of its column of the lines.
-var settlementSums = statement(func() string {
+var settlementSums = engine.Statement(func() string {
 	sums, differ := []string{"max(number) AS last"}, []string{"s.lines <> coalesce(l.last, 0)"}
 	for _, total := range settlementTotals {
 		sums = append(sums, total.of+" AS "+total.name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // tally is a rule that sums over a whole table are what another one says. Parts of the table are
@@ -28,10 +29,10 @@ type tally struct {
 
 // newTally makes the tally's statements known.
 func newTally(t tally) tally {
-	statement(t.text)
-	statement(t.counted)
+	engine.Statement(t.text)
+	engine.Statement(t.counted)
 	if t.again != "" {
-		statement(t.again)
+		engine.Statement(t.again)
 	}
 	return t
 }
@@ -118,9 +119,9 @@ func paymentKey(key []string) []any {
 }
 
 // read reads sums by key.
-func (t tally) read(ask asking, text string, args ...any) (counts, error) {
+func (t tally) read(ask engine.Asking, text string, args ...any) (counts, error) {
 	sums := counts{}
-	err := ask(text, args, func(r row) error {
+	err := ask(text, args, func(r engine.Row) error {
 		var key string
 		values := make([]int64, t.width)
 		into := []any{&key}
@@ -141,7 +142,7 @@ func (t tally) read(ask asking, text string, args ...any) (counts, error) {
 func (t tally) compare(ctx context.Context, c *checker) error {
 	found := c.tallies[t.name]
 	var said counts
-	err := c.read(ctx, byAnyPlan, func(ask asking) (err error) {
+	err := c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) (err error) {
 		said, err = t.read(ask, t.counted)
 		return err
 	})
@@ -164,7 +165,7 @@ func (t tally) compare(ctx context.Context, c *checker) error {
 		return nil
 	}
 	if t.again == "" {
-		return c.rule(ctx, t.rule, byAnyPlan)
+		return c.rule(ctx, t.rule, engine.ByAnyPlan)
 	}
 	slices.Sort(differ)
 	for _, key := range differ {
@@ -178,8 +179,8 @@ func (t tally) compare(ctx context.Context, c *checker) error {
 func (t tally) countAgain(ctx context.Context, c *checker, key string) error {
 	words := strings.Split(key, keyBreak)
 	var said, is int64
-	err := c.read(ctx, byIndex, func(ask asking) error {
-		return ask(t.again, t.args(words), func(r row) error { return r.Scan(&said, &is) })
+	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
+		return ask(t.again, t.args(words), func(r engine.Row) error { return r.Scan(&said, &is) })
 	})
 	if err != nil {
 		return fmt.Errorf("check that %s: %w", t.name, err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var claimsTable = describe(table[pay.Claim]{
@@ -93,8 +94,8 @@ var filesTable = describe(table[pay.File]{
 })
 
 var (
-	selectClaim    = statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectAnyClaim = statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1`)
+	selectClaim    = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyClaim = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1`)
 )
 
 // Claim reads one claim of a shop. ErrNotFound also where it is another's.
@@ -122,10 +123,10 @@ var (
 	// A shop has few claims beside its payments; its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
   AND ($5 = '' OR payment = $5)`
-	listClaims  = statement(`SELECT ` + claimsTable.list + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
-	countClaims = statement(`SELECT count(*)` + claimsOfShop)
+	listClaims  = engine.Statement(`SELECT ` + claimsTable.list + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
+	countClaims = engine.Statement(`SELECT count(*)` + claimsOfShop)
 
-	listAnyClaims = statement(`SELECT ` + claimsTable.list + ` FROM claims
+	listAnyClaims = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
@@ -147,7 +148,7 @@ func (s *Store) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, erro
 }
 
 // Open claims of disputes are always due some time: the index of due claims has them.
-var oldestDispute = statement(`SELECT coalesce(min(CAST({json doc dueBy} AS BIGINT)), 0) FROM claims
+var oldestDispute = engine.Statement(`SELECT coalesce(min(CAST({json doc dueBy} AS BIGINT)), 0) FROM claims
 WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 
 // OldestDispute returns the earliest deadline for evidence of all open disputes in
@@ -165,7 +166,7 @@ func (s *Store) LeaseClaims(ctx context.Context, now, until time.Time, limit int
 	return leased(ctx, s, claimDuty, claimsTable.scan(s), now, until, limit)
 }
 
-var selectFile = statement(`SELECT ` + filesTable.list + ` FROM files
+var selectFile = engine.Statement(`SELECT ` + filesTable.list + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
 const (
-	queueLimit = 4096 // changes waiting; more are refused with ErrBusy
+	queueLimit = 4096 // changes waiting; more are refused with engine.ErrBusy
 	batchLimit = 500  // changes in one transaction
 	crowd      = 32   // changes that wait before a second transaction begins beside one
 	// commitPatience is how long changes wait for the transaction before them, where a
@@ -49,9 +50,9 @@ const (
 // Concurrent changes are written together: a committer takes all that wait,
 // writes them in one transaction, and looks again. There is no timer.
 //
-// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost; ErrBusy when
+// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost; engine.ErrBusy when
 // the queue is full, or the caller left or waited too long before the change was
-// begun; ErrDown when the database cannot be reached. After each of them, and after
+// begun; engine.ErrDown when the database cannot be reached. After each of them, and after
 // any error but one, nothing was written, nor will be. The one is ErrUnknown: whoever
 // gets it must not decide again.
 func (s *Store) Commit(ctx context.Context, change pay.Change) error {
@@ -61,7 +62,7 @@ func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 		}
 	}
 	if s.away.Load() {
-		return s.failed(FailedDown, ErrDown)
+		return s.failed(FailedDown, engine.ErrDown)
 	}
 	// Here, and not where everybody waits for it.
 	change.Files = slices.Clone(change.Files)
@@ -98,7 +99,7 @@ func (w *waiting) wait(ctx context.Context) (Failure, error) {
 		return failure(err), err
 	case <-ctx.Done():
 		if w.stage.CompareAndSwap(queued, left) {
-			return FailedLeft, ErrBusy
+			return FailedLeft, engine.ErrBusy
 		}
 	case <-patience.C:
 		return w.leave()
@@ -116,7 +117,7 @@ func (w *waiting) leave() (Failure, error) {
 	for { // a committer may take it, or give it back, in between
 		switch {
 		case w.stage.CompareAndSwap(queued, left):
-			return FailedLate, ErrBusy
+			return FailedLate, engine.ErrBusy
 		case w.stage.CompareAndSwap(writing, left):
 			return FailedUnknown, ErrUnknown
 		case w.stage.Load() == told:
@@ -143,12 +144,12 @@ func (s *Store) enqueue(w *waiting) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
-		return ErrBusy
+		return engine.ErrBusy
 	}
 	select {
 	case s.queue <- w:
 	default:
-		return ErrBusy
+		return engine.ErrBusy
 	}
 	if len(s.queue) >= crowd-1 {
 		select {

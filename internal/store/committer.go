@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -44,25 +45,25 @@ type committer struct {
 func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt_")} }
 
 var (
-	noteBatch = statement(`UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`)
+	noteBatch = engine.Statement(`UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`)
 
 	// A program that does not know a contract migration gets no row.
-	claimCommitter = standalone(`INSERT INTO committers (id, fence, done, at, schema)
+	claimCommitter = engine.Standalone(`INSERT INTO committers (id, fence, done, at, schema)
 SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + selectContracts + `) <= CAST($2 AS BIGINT)
 ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`)
 
-	selectWritten = statement(`SELECT done FROM committers WHERE id = $1`)
+	selectWritten = engine.Statement(`SELECT done FROM committers WHERE id = $1`)
 
-	dropCommitter = standalone(`DELETE FROM committers WHERE id = $1`)
+	dropCommitter = engine.Standalone(`DELETE FROM committers WHERE id = $1`)
 
 	// One that has written nothing for a week has nothing to find out.
-	dropCommitters = standalone(`DELETE FROM committers WHERE at < {now} - 604800000000`)
+	dropCommitters = engine.Standalone(`DELETE FROM committers WHERE at < {now} - 604800000000`)
 )
 
 // note is the first statement of the next batch.
-func (c *committer) note(each func(row) error) step {
+func (c *committer) note(each func(engine.Row) error) engine.Step {
 	c.number++
-	return step{text: c.s.text(noteBatch), args: []any{c.id, c.fence, c.number}, each: each, want: 1}
+	return engine.Step{Text: c.s.text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
 }
 
 // claim raises the fence and returns the number of the last batch that was written.
@@ -71,7 +72,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	c.fence = 0
-	err = c.s.db.lease(ctx, c.s.text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r row) error { return r.Scan(&c.fence, &done) })
+	err = c.s.db.Lease(ctx, c.s.text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
 	if err == nil && c.fence == 0 {
 		err = errOutdated
 	}
@@ -87,7 +88,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 func (c *committer) written(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	err = c.s.query(ctx, selectWritten, []any{c.id}, func(r row) error { return r.Scan(&done) })
+	err = c.s.query(ctx, selectWritten, []any{c.id}, func(r engine.Row) error { return r.Scan(&done) })
 	return done, err
 }
 
@@ -106,8 +107,8 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 			return done == number, nil
 		}
 		c.s.gone(errors.Join(cause, err))
-		if !rest(pause, c.s.life.Done()) {
-			return false, fmt.Errorf("%w: %w", errUnknown, err)
+		if !engine.Rest(pause, c.s.life.Done()) {
+			return false, fmt.Errorf("%w: %w", engine.ErrUnknown, err)
 		}
 		pause = min(2*pause, maxFindPause)
 	}
@@ -115,22 +116,22 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 
 // write runs one batch and finds out what became of it.
 //
-// Errors: errRerun, errUnknown, ErrDown, or why a statement failed. But for errUnknown
+// Errors: errRerun, engine.ErrUnknown, engine.ErrDown, or why a statement failed. But for engine.ErrUnknown
 // nothing was written.
 func (c *committer) write(w *write) error {
-	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), engine.CommitTimeout)
 	defer cancel()
 	if c.fence == 0 {
 		if _, err := c.claim(ctx); err != nil {
-			return fmt.Errorf("%w: %w", ErrDown, err)
+			return fmt.Errorf("%w: %w", engine.ErrDown, err)
 		}
 	}
 	err := w.run(ctx)
 	switch {
 	case errors.Is(err, errFenced):
 		c.fence = 0
-		return fmt.Errorf("%w: %w", ErrDown, err)
-	case !errors.Is(err, errUnknown):
+		return fmt.Errorf("%w: %w", engine.ErrDown, err)
+	case !errors.Is(err, engine.ErrUnknown):
 		return err
 	}
 	c.s.stats.unknown.Add(1)
@@ -148,7 +149,7 @@ func (c *committer) write(w *write) error {
 type undone struct{ cause error }
 
 func (e *undone) Error() string        { return "the transaction was not written: " + e.cause.Error() }
-func (e *undone) Is(target error) bool { return target == ErrDown }
+func (e *undone) Is(target error) bool { return target == engine.ErrDown }
 
 // flush decides every change of the batch.
 func (c *committer) flush(batch []*waiting) {
@@ -174,13 +175,13 @@ func (c *committer) flush(batch []*waiting) {
 			w.reportLost()
 			batch = w.kept
 			tries--
-		case errors.Is(err, errUnknown):
+		case errors.Is(err, engine.ErrUnknown):
 			tellAll(batch, fmt.Errorf("%w: %w", ErrUnknown, err))
 			return
-		case errors.Is(err, ErrDown), errors.Is(err, ErrBusy): // nobody's fault
+		case errors.Is(err, engine.ErrDown), errors.Is(err, engine.ErrBusy): // nobody's fault
 			if tries == outageTries || c.s.away.Load() {
 				c.s.gone(err)
-				tellAll(batch, fmt.Errorf("%w: %w", ErrDown, err))
+				tellAll(batch, fmt.Errorf("%w: %w", engine.ErrDown, err))
 				return
 			}
 		case len(batch) == 1:
@@ -225,9 +226,9 @@ func (s *Store) ended(span *trace.Span, err error, changes int, took time.Durati
 		end = Written
 	case errors.Is(err, errRerun):
 		end = RunAgain
-	case errors.Is(err, errUnknown):
+	case errors.Is(err, engine.ErrUnknown):
 		end = NotAnswered
-	case errors.Is(err, ErrDown), errors.Is(err, ErrBusy):
+	case errors.Is(err, engine.ErrDown), errors.Is(err, engine.ErrBusy):
 		end = DatabaseAway
 	case changes == 1:
 		end = ChangeRefused
@@ -268,5 +269,5 @@ func (c *committer) drop(ctx context.Context) error {
 	if c.fence == 0 {
 		return nil
 	}
-	return c.s.db.lease(ctx, c.s.text(dropCommitter), []any{c.id}, nil)
+	return c.s.db.Lease(ctx, c.s.text(dropCommitter), []any{c.id}, nil)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // One change that the database refuses harms no other of its batch, and costs a few
@@ -20,10 +21,10 @@ func TestOneBadChangeOfABatchCostsAFewTransactions(t *testing.T) {
 		}
 		defer s.Close()
 		refuse := "ALTER TABLE once ADD CONSTRAINT no_bad CHECK (id <> 'bad')"
-		if s.db.dialect() == sqlite {
+		if s.db.Dialect() == engine.SQLite {
 			refuse = "CREATE TRIGGER no_bad BEFORE INSERT ON once WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'bad'); END"
 		}
-		if err := s.db.migrate(t.Context(), func(m migrator) error { return m.exec(refuse) }); err != nil {
+		if err := s.db.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(refuse) }); err != nil {
 			t.Fatal(err)
 		}
 		const n = 500

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // allDays is the day of the counters that count a shop's whole life, but for
@@ -30,7 +31,7 @@ type counter struct {
 
 func (k counter) compare(o counter) int {
 	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
-		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), btoi(k.live)-btoi(o.live))
+		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
 }
 
 // count is how many payments there are, and how many of them allDays has too.
@@ -41,27 +42,27 @@ var (
 	counterKey  = "shop, live, day, rail, country, status, method"
 
 	// upsertCounters adds to the counters of payments.
-	upsertCounters = statement(`
+	upsertCounters = engine.Statement(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE {unless lost}
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
 )
 
-var counterRows = parseColumns(counterSpec)
+var counterRows = engine.ParseColumns(counterSpec)
 
 // counterArgs are the rows in the order in which every transaction locks them.
 func (s *Store) counterArgs(counts map[counter]count) []any {
-	rows := newRows(s.db.dialect(), counterRows, len(counts))
+	rows := engine.NewRows(s.db.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
-		rows.text(k.shop).flag(k.live).number(k.day).text(k.rail, k.country, k.status, k.method).number(counts[k].n, counts[k].rolled).next()
+		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
 	}
-	return rows.args()
+	return rows.Args()
 }
 
 // addCounters counts each payment in its day; one of a day that was rolled up,
 // in all days too.
-func (w *write) addCounters(steps []step) []step {
+func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	deltas := map[counter]count{}
 	young := w.s.rolledUp.Load()
 	add := func(k counter, n int64) {
@@ -90,7 +91,7 @@ func (w *write) addCounters(steps []step) []step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	return append(steps, step{text: w.s.text(upsertCounters), args: w.s.counterArgs(deltas)})
+	return append(steps, engine.Step{Text: w.s.text(upsertCounters), Args: w.s.counterArgs(deltas)})
 }
 
 const (
@@ -102,12 +103,12 @@ const (
 )
 
 var (
-	selectRolledUp = statement(`SELECT day FROM watermarks WHERE id = 'counters'`)
-	raiseRolledUp  = standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
-	selectUnrolled = statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
+	selectRolledUp = engine.Statement(`SELECT day FROM watermarks WHERE id = 'counters'`)
+	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
+	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
 	// rollCounters is an upsert of rows that are all there: found by their key,
 	// whatever plan there is.
-	rollCounters = standalone(`
+	rollCounters = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE TRUE
@@ -139,7 +140,7 @@ func (s *Store) RollUp(ctx context.Context, now time.Time) error {
 	if err := s.rollDays(ctx, s.young(), until); err != nil {
 		return err
 	}
-	if err := s.db.lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
+	if err := s.db.Lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
 		return fmt.Errorf("note how far counters are rolled up: %w", err)
 	}
 	_, err = s.readRolledUp(ctx)
@@ -150,7 +151,7 @@ func (s *Store) RollUp(ctx context.Context, now time.Time) error {
 func (s *Store) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
-		err := s.query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r row) error {
+		err := s.query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
 			var k counter
 			var c count
 			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
@@ -185,12 +186,12 @@ func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = allDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := applySlowly(ctx, s.db, []step{
-			{text: s.text(upsertCounters), args: s.counterArgs(all)},
-			{text: s.text(rollCounters), args: s.counterArgs(shops[shop]), want: len(shops[shop])},
+		err := applySlowly(ctx, s.db, []engine.Step{
+			{Text: s.text(upsertCounters), Args: s.counterArgs(all)},
+			{Text: s.text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
 		})
 		// What nobody knows to be written is found rolled up, or not, at the next look.
-		if err != nil && !errors.Is(err, errLost) && !errors.Is(err, errUnknown) {
+		if err != nil && !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnknown) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var deliveriesTable = describe(table[pay.Delivery]{
@@ -64,9 +65,9 @@ func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
 const deliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
-func (s *Store) scanDispatch() func(row) (Dispatch, error) {
+func (s *Store) scanDispatch() func(engine.Row) (Dispatch, error) {
 	scan := deliveriesTable.scan(s)
-	return func(r row) (Dispatch, error) {
+	return func(r engine.Row) (Dispatch, error) {
 		var body string
 		d, err := scan(rowWith{r, &body})
 		if err != nil {
@@ -78,8 +79,8 @@ func (s *Store) scanDispatch() func(row) (Dispatch, error) {
 }
 
 var (
-	selectAnyDelivery = statement(`SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE id = $1`)
-	selectDelivery    = statement(`
+	selectAnyDelivery = engine.Statement(`SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE id = $1`)
+	selectDelivery    = engine.Statement(`
 SELECT ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
 )
@@ -102,16 +103,16 @@ func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, limit
 }
 
 var (
-	parkDeliveries = standalone(`
+	parkDeliveries = engine.Standalone(`
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
 	// A lease that is another's by now is left alone.
-	postponeDeliveries = standalone(`
+	postponeDeliveries = engine.Standalone(`
 UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
-	unparkDeliveries = standalone(`
+	unparkDeliveries = engine.Standalone(`
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
   SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
 RETURNING ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
@@ -126,14 +127,14 @@ type Parking struct {
 // Park lets deliveries wait for their endpoint: they do not come due. Like a
 // lease it is no version; one that moved meanwhile stays as it is.
 func (s *Store) Park(ctx context.Context, list []Parking) error {
-	rows := newRows(s.db.dialect(), parkRows, len(list))
+	rows := engine.NewRows(s.db.Dialect(), parkRows, len(list))
 	for _, p := range list {
-		rows.text(p.ID).number(p.Version).next()
+		rows.Text(p.ID).Number(p.Version).Next()
 	}
-	return s.db.lease(ctx, s.text(parkDeliveries), rows.args(), nil)
+	return s.db.Lease(ctx, s.text(parkDeliveries), rows.Args(), nil)
 }
 
-var parkRows = parseColumns("id TEXT, version BIGINT")
+var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
 
 // Postponement is a delivery whose lease is given up: it comes due at a time.
 type Postponement struct {
@@ -144,18 +145,18 @@ type Postponement struct {
 
 // Postpone gives deliveries back until a time, of those that are still leased as they were.
 func (s *Store) Postpone(ctx context.Context, list []Postponement) error {
-	rows := newRows(s.db.dialect(), postponeRows, len(list))
+	rows := engine.NewRows(s.db.Dialect(), postponeRows, len(list))
 	for _, p := range list {
-		rows.text(p.ID).number(micros(p.Leased), micros(p.Until)).next()
+		rows.Text(p.ID).Number(micros(p.Leased), micros(p.Until)).Next()
 	}
-	return s.db.lease(ctx, s.text(postponeDeliveries), rows.args(), nil)
+	return s.db.Lease(ctx, s.text(postponeDeliveries), rows.Args(), nil)
 }
 
-var postponeRows = parseColumns("id TEXT, leased BIGINT, until BIGINT")
+var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
 
 // selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
 // second time.
-var selectAhead = statement(`
+var selectAhead = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
@@ -177,7 +178,7 @@ func (s *Store) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delive
 func (s *Store) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := s.scanDispatch()
-	err := s.db.lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r row) error {
+	err := s.db.Lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r engine.Row) error {
 		d, err := scan(r)
 		list = append(list, d)
 		return err
@@ -211,7 +212,7 @@ func (f DeliveryFilter) bounds() (from, to int64) {
 // listDeliveries reads newest first. There is one index, by status and event;
 // each kind gives its newest rows and the best of them are kept, so that a rare
 // kind is found without looking at the others.
-var listDeliveries = statement(func() string {
+var listDeliveries = engine.Statement(func() string {
 	var parts []string
 	for _, status := range pay.DeliveryStatuses() {
 		for _, kind := range pay.EventTypes() {
@@ -249,15 +250,15 @@ var kinds = func() string {
 }()
 
 var (
-	countDeliveries = statement(`
+	countDeliveries = engine.Statement(`
 SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM delivery_counters
 WHERE subscription = $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3)`)
 
-	countPendingDeliveries = statement(`
+	countPendingDeliveries = engine.Statement(`
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND ($2 = '' OR $2 = 'pending') AND type IN (` + kinds + `)
   AND ($3 = '' OR type = $3)`)
 
-	countDeliveryRange = statement(`
+	countDeliveryRange = engine.Statement(`
 SELECT count(*) FROM deliveries
 WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_letter') AND type IN (` + kinds + `)
   AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`)
@@ -283,7 +284,7 @@ func (s *Store) CountDeliveries(ctx context.Context, subscription string, f Deli
 }
 
 // upsertDeliveryCounters adds to the counters of deliveries.
-var upsertDeliveryCounters = statement(`
+var upsertDeliveryCounters = engine.Statement(`
 INSERT INTO delivery_counters (subscription, status, type, n, last_at)
 SELECT subscription, status, type, n, last_at
 FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
@@ -291,7 +292,7 @@ WHERE {unless lost}
 ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
   last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`)
 
-var deliveryCounterRows = parseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
+var deliveryCounterRows = engine.ParseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
 
 // deliveryKind is what a list of deliveries may be filtered by.
 type deliveryKind struct{ subscription, status, kind string }
@@ -302,7 +303,7 @@ func (k deliveryKind) compare(o deliveryKind) int {
 
 // addDeliveryCounters counts what became of deliveries. Pending ones have no
 // counter.
-func (w *write) addDeliveryCounters(steps []step) []step {
+func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	type tally struct{ n, last int64 }
 	deltas := map[deliveryKind]*tally{}
 	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
@@ -323,9 +324,9 @@ func (w *write) addDeliveryCounters(steps []step) []step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := newRows(w.s.db.dialect(), deliveryCounterRows, len(deltas))
+	rows := engine.NewRows(w.s.db.Dialect(), deliveryCounterRows, len(deltas))
 	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
-		rows.text(k.subscription, k.status, k.kind).number(deltas[k].n, deltas[k].last).next()
+		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
 	}
-	return append(steps, step{text: w.s.text(upsertDeliveryCounters), args: rows.args()})
+	return append(steps, engine.Step{Text: w.s.text(upsertDeliveryCounters), Args: rows.Args()})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var reconciliationsTable = describe(table[pay.Reconciliation]{
@@ -70,15 +71,15 @@ var driftsTable = describe(table[pay.Drift]{
 })
 
 var (
-	selectReconciliations = statement(`
+	selectReconciliations = engine.Statement(`
 SELECT ` + reconciliationsTable.list + ` FROM reconciliations
 WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`)
 
-	selectOpenDrifts = statement(`
+	selectOpenDrifts = engine.Statement(`
 SELECT ` + driftsTable.list + ` FROM drifts
 WHERE account = $1 AND closed_at = 0 ORDER BY id`)
 
-	selectDrift = statement(`
+	selectDrift = engine.Statement(`
 SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0) AS BIGINT), coalesce(min(since), 0) FROM drifts
 WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
@@ -105,7 +106,7 @@ type Drifted struct {
 
 // Drift reads a merchant's differences that are open.
 func (s *Store) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
-	return one(ctx, s, selectDrift, func(r row) (d Drifted, err error) {
+	return one(ctx, s, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
 		d.Since = fromMicros(since)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var clocksTable = describe(table[pay.Clock]{
@@ -72,7 +73,7 @@ WHERE q.work = '` + name + `'`,
   WHERE d.merchant = c.id AND NOT d.live AND ` + open + ` AND d.due_at > 0 ORDER BY d.due_at LIMIT 1) - c.advance AS due FROM clocks AS c`,
 	}
 	for _, text := range []string{d.plain, d.clocked, d.setAside, d.keep, d.forget} {
-		standalone(text)
+		engine.Standalone(text)
 	}
 	return d
 }
@@ -103,12 +104,12 @@ func duties() []duty {
 // lease takes at most limit rows that are due, and as many that a test clock
 // makes due; nobody else gets them before until, in the row's clock. A row that each
 // cannot read is set aside and holds up no other.
-func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(row) error) error {
+func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{micros(now), micros(until), limit}
 	var bad unreadable
-	err := s.db.lease(ctx, s.text(d.plain), args, bad.skipped(each))
+	err := s.db.Lease(ctx, s.text(d.plain), args, bad.skipped(each))
 	if err == nil && s.clocked.Load() {
-		err = s.db.lease(ctx, s.text(d.clocked), args, bad.skipped(each))
+		err = s.db.Lease(ctx, s.text(d.clocked), args, bad.skipped(each))
 	}
 	if len(bad) == 0 {
 		return err
@@ -116,7 +117,7 @@ func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit i
 	return errors.Join(err, s.quarantine(ctx, d, now, bad))
 }
 
-var oldestDue = statement(func() string {
+var oldestDue = engine.Statement(func() string {
 	var parts []string
 	for _, d := range duties() {
 		parts = append(parts, d.oldest)
@@ -129,7 +130,7 @@ var oldestDue = statement(func() string {
 // nothing waits. What waits for a test clock is left out.
 func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
-	err := s.query(ctx, oldestDue, nil, func(r row) error {
+	err := s.query(ctx, oldestDue, nil, func(r engine.Row) error {
 		var kind string
 		var at int64
 		err := r.Scan(&kind, &at)
@@ -143,9 +144,9 @@ func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
 
 var (
-	nextDue = statement(firstOf(func(d duty) string { return d.next },
+	nextDue = engine.Statement(firstOf(func(d duty) string { return d.next },
 		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`))
-	nextClocked = statement(firstOf(func(d duty) string { return d.onClock }))
+	nextClocked = engine.Statement(firstOf(func(d duty) string { return d.onClock }))
 )
 
 // firstOf makes one statement of what each duty asks, and more.
@@ -166,7 +167,7 @@ func firstOf(of func(duty) string, more ...string) string {
 // a test clock was moved, and reads the first row of each index.
 func (s *Store) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
-	each := func(r row) error {
+	each := func(r engine.Row) error {
 		var kind string
 		var micros int64
 		if err := r.Scan(&kind, &micros); err != nil {
@@ -184,8 +185,8 @@ func (s *Store) NextDue(ctx context.Context) (map[string]time.Time, error) {
 }
 
 var (
-	selectClocks = statement(`SELECT ` + clocksTable.list + ` FROM clocks`)
-	selectClock  = statement(selectClocks + ` WHERE id = $1`)
+	selectClocks = engine.Statement(`SELECT ` + clocksTable.list + ` FROM clocks`)
+	selectClock  = engine.Statement(selectClocks + ` WHERE id = $1`)
 )
 
 // Clock reads a merchant's test clock. ErrNotFound where it was never moved.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Whoever looks for a master key learns what opening would say, and changes nothing.
@@ -32,7 +33,7 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 		if keyed, err := Keyed(ctx, database, nil); err != nil || !keyed {
 			t.Errorf("a database with a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.db.migrate(ctx, func(m migrator) error { return m.exec(fmt.Sprintf(insertVersion, 9999)) }); err != nil {
+		if err := s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(fmt.Sprintf(insertVersion, 9999)) }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Keyed(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "start a newer one") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var retentionTable = describe(table[pay.Retained]{
@@ -24,67 +25,67 @@ var retentionTable = describe(table[pay.Retained]{
 })
 
 var (
-	selectRetained = statement(`SELECT ` + retentionTable.list + ` FROM retention WHERE id = $1`)
+	selectRetained = engine.Statement(`SELECT ` + retentionTable.list + ` FROM retention WHERE id = $1`)
 
-	eraseReceipts = statement(`
+	eraseReceipts = engine.Statement(`
 UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`)
-	eraseSessions = statement(`
+	eraseSessions = engine.Statement(`
 DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`)
-	eraseSessionsOf = statement(`
+	eraseSessionsOf = engine.Statement(`
 DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`)
-	eraseFiles = statement(`
+	eraseFiles = engine.Statement(`
 DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`)
-	eraseInbox = statement(`
+	eraseInbox = engine.Statement(`
 DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
-	eraseEvents = statement(`
+	eraseEvents = engine.Statement(`
 UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
 
 	// Ids begin with their time. What another node deletes just now is not waited for: two that
 	// wait for each other's rows would both fail.
-	oldReceipts = standalone(`
+	oldReceipts = engine.Standalone(`
 UPDATE receipts SET body = '' WHERE id IN (
   SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)
   ORDER BY d.at LIMIT $2 {skip locked d})
 RETURNING id`)
-	oldAddresses = standalone(`
+	oldAddresses = engine.Standalone(`
 DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
 RETURNING id`)
 	// That a key was used before stays, or its next address would be its first one.
-	keepUsed = standalone(`
+	keepUsed = engine.Standalone(`
 INSERT INTO key_uses (id, version, key_id, address, first_at, last_at)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
 WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
-	oldKeyUses = standalone(`
+	oldKeyUses = engine.Standalone(`
 DELETE FROM key_uses WHERE id IN (SELECT d.id FROM key_uses AS d WHERE d.last_at < $1 AND d.address <> '' LIMIT $2 {skip locked d})
 RETURNING id`)
 
-	selectObjectEvents = statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)
-	selectSnippets     = statement(`
+	selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)
+	selectSnippets     = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
-	eraseNotes = statement(`
+	eraseNotes = engine.Statement(`
 DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)
-	selectSomeSessions = statement(`
+	selectSomeSessions = engine.Statement(`
 SELECT ` + sessionsTable.list + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
-	selectOldClaims = statement(`
+	selectOldClaims = engine.Statement(`
 SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`)
 )
 
 var selectSomePayments = func() (list []string) {
 	for _, table := range []string{"processing", "payments"} {
-		list = append(list, statement(`
+		list = append(list, engine.Statement(`
 SELECT `+paymentsTable.list+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
 	}
 	return list
 }()
 
 // A document that nobody can read hides no other: nothing looks into it.
-var selectOldPayments = statement(`
+var selectOldPayments = engine.Statement(`
 SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)
 
 // erase adds what takes shoppers out of the batch's rows.
-func (w *write) erase(steps []step) []step {
+func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
-	payloads := newRows(w.s.db.dialect(), parseColumns("id TEXT, payload TEXT"), 0)
+	payloads := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
 	for _, c := range w.kept {
 		e := c.change.Erasure
 		if e == nil {
@@ -94,7 +95,7 @@ func (w *write) erase(steps []step) []step {
 		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
-			payloads.text(event.ID, w.s.personal.seal(eventPayload.about(event.ID), event.Payload)).next()
+			payloads.Text(event.ID, w.s.personal.seal(eventPayload.about(event.ID), event.Payload)).Next()
 		}
 	}
 	for _, one := range []struct {
@@ -102,11 +103,11 @@ func (w *write) erase(steps []step) []step {
 		ids  []string
 	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
 		if len(one.ids) > 0 {
-			steps = append(steps, step{text: w.s.text(one.text), args: w.s.ids(one.ids)})
+			steps = append(steps, engine.Step{Text: w.s.text(one.text), Args: w.s.ids(one.ids)})
 		}
 	}
 	if len(events) > 0 {
-		steps = append(steps, step{text: w.s.text(eraseEvents), args: payloads.args()})
+		steps = append(steps, engine.Step{Text: w.s.text(eraseEvents), Args: payloads.Args()})
 	}
 	return steps
 }
@@ -140,10 +141,10 @@ func (s *Store) EachSession(ctx context.Context, merchant string, each func(pay.
 // eachPage is how many rows are read at a time.
 const eachPage = 1000
 
-func eachOf[T any](ctx context.Context, s *Store, text, merchant string, scan func(row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+func eachOf[T any](ctx context.Context, s *Store, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
 	for after, more := "", true; more; {
 		n := 0
-		err := s.query(ctx, text, []any{merchant, after, eachPage}, func(r row) error {
+		err := s.query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
 			v, err := scan(r)
 			key := id(&v)
 			switch {
@@ -176,11 +177,11 @@ func (s *Store) OldClaims(ctx context.Context, after, below string, limit int) (
 	return many(ctx, s, selectOldClaims, scanID, after, below, limit)
 }
 
-func scanID(r row) (id string, err error) { return id, r.Scan(&id) }
+func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
 // EventsOf reads what was told of an object: ids and payloads, nil where one cannot be opened.
 func (s *Store) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
-	return many(ctx, s, selectObjectEvents, func(r row) (e pay.Event, err error) {
+	return many(ctx, s, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
@@ -214,14 +215,14 @@ func (s *Store) ForgetAddresses(ctx context.Context, below string, limit int) (i
 // ForgetKeyUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
 func (s *Store) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.db.lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
+	if err := s.db.Lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
 	return s.forget(ctx, oldKeyUses, micros(before), limit)
 }
 
 func (s *Store) forget(ctx context.Context, text string, before any, limit int) (n int, err error) {
-	err = s.db.lease(ctx, s.text(text), []any{before, limit}, func(row) error { n++; return nil })
+	err = s.db.Lease(ctx, s.text(text), []any{before, limit}, func(engine.Row) error { n++; return nil })
 	if err != nil {
 		err = fmt.Errorf("forget: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var eventsTable = describe(table[pay.Event]{
@@ -47,7 +48,7 @@ type Event struct {
 	Payload []byte
 }
 
-func (s *Store) scanEvent(r row) (e Event, err error) {
+func (s *Store) scanEvent(r engine.Row) (e Event, err error) {
 	var at int64
 	var body string
 	if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
@@ -72,15 +73,15 @@ func eventsByTime(bounds, order string, limit int) string {
 }
 
 var (
-	listEvents = statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at >= $4 AND at < $5 AND (at, id) < ($6, $7)", "DESC", 8) + `
+	listEvents = engine.Statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at >= $4 AND at < $5 AND (at, id) < ($6, $7)", "DESC", 8) + `
   ) AS found ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10)
 SELECT e.id, e.type, e.at, e.payload FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at DESC, e.id DESC`)
 
-	eventsAfter = statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at < $4 AND (at, id) > ($5, $6)", "ASC", 7) + `
+	eventsAfter = engine.Statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at < $4 AND (at, id) > ($5, $6)", "ASC", 7) + `
   ) AS found ORDER BY at, id LIMIT $8)
 SELECT e.id, e.type, e.at, '' FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at, e.id`)
 
-	countEvents = statement(`
+	countEvents = engine.Statement(`
 SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds + `) AND ($3 = '' OR $3 LIKE '%,' || type || ',%') AND at >= $4 AND at < $5`)
 )
 
@@ -88,10 +89,10 @@ SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds
 var (
 	ofObject = ` FROM events WHERE id > 'evt_' || substr($3, 5) || '-' AND id < 'evt_' || substr($3, 5) || '.' AND object = $3
   AND shop = $1 AND live = $2 AND ($4 = '' OR $4 LIKE '%,' || type || ',%') AND at >= $5 AND at < $6`
-	listObjectEvents = statement(`SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`)
-	countOfObject    = statement(`SELECT count(*)` + ofObject)
+	listObjectEvents = engine.Statement(`SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`)
+	countOfObject    = engine.Statement(`SELECT count(*)` + ofObject)
 
-	selectEvent = statement(`SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`)
+	selectEvent = engine.Statement(`SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`)
 )
 
 // typesText is types as a statement is handed them; "" for all.
@@ -147,7 +148,7 @@ func (s *Store) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter)
 // EventsAfter reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
 func (s *Store) EventsAfter(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
-	return many(ctx, s, eventsAfter, func(r row) (e Event, err error) {
+	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // next is what the next version of the program brings: every kind of migration there is.
@@ -95,7 +96,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 		if left := state(t, database, next()); len(left) != 5 {
 			t.Errorf("left are %v", left)
 		}
-		if _, err := Open(ctx, database, Options{Schema: Keep, Migrations: next()}); !errors.Is(err, ErrOldSchema) {
+		if _, err := Open(ctx, database, Options{Schema: Keep, Migrations: next()}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("a newer command on an older database: %v", err)
 		}
 		young := opened(t, database, Options{Migrations: next()})
@@ -103,7 +104,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 			t.Errorf("beside an older program %v are left", left)
 		}
 		n := 0
-		if err := young.db.query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r row) error { return r.Scan(&n) }); err != nil || n != 5 {
+		if err := young.db.Query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r engine.Row) error { return r.Scan(&n) }); err != nil || n != 5 {
 			t.Errorf("%d notes were filled in (%v), want 5", n, err)
 		}
 		for i, s := range []*Store{old, young} {
@@ -118,8 +119,8 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 			t.Errorf("beside an older program the contract waits for %v (%v)", waits, err)
 		}
 		// It sleeps for longer than a node is quiet.
-		if err := young.db.migrate(ctx, func(m migrator) error {
-			return m.exec(fmt.Sprintf("UPDATE committers SET at = at - %d", olderAlive.Microseconds()))
+		if err := young.db.Migrate(ctx, func(m engine.Migrator) error {
+			return m.Exec(fmt.Sprintf("UPDATE committers SET at = at - %d", olderAlive.Microseconds()))
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 		if left := state(t, database, next()); len(left) > 0 {
 			t.Errorf("after the contract %v are left", left)
 		}
-		if err := old.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(20)}}); !errors.Is(err, ErrDown) {
+		if err := old.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(20)}}); !errors.Is(err, engine.ErrDown) {
 			t.Errorf("an older program woke up and writes: %v", err)
 		}
 		if err := young.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(21)}}); err != nil {
@@ -165,7 +166,7 @@ func TestContractFollowsTheLastOlderProgram(t *testing.T) {
 // Commands make a schema where there is none, or nothing at all.
 func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		if _, err := Open(t.Context(), database, Options{Schema: Keep}); !errors.Is(err, ErrOldSchema) {
+		if _, err := Open(t.Context(), database, Options{Schema: Keep}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("an empty database: %v", err)
 		}
 		if left := state(t, database, nil); len(left) < baseline {
@@ -175,7 +176,7 @@ func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
 		if left := state(t, database, nil); len(left) > 0 {
 			t.Errorf("%v are left", left)
 		}
-		if _, err := Open(t.Context(), database, Options{Schema: Make, Migrations: next()}); !errors.Is(err, ErrOldSchema) {
+		if _, err := Open(t.Context(), database, Options{Schema: Make, Migrations: next()}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("who makes one brings an older one up to date: %v", err)
 		}
 	})
@@ -330,8 +331,8 @@ func TestRepairCountsAgain(t *testing.T) {
 		if err := s.RollUp(ctx, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.db.migrate(ctx, func(m migrator) error {
-			return m.exec(`UPDATE counters SET n = n + 3 WHERE day >= 0;
+		if err := s.db.Migrate(ctx, func(m engine.Migrator) error {
+			return m.Exec(`UPDATE counters SET n = n + 3 WHERE day >= 0;
 UPDATE counters SET n = n - 2 WHERE day < 0;
 INSERT INTO counters (shop, live, day, rail, country, status, method, n, rolled) VALUES ('shp_1', FALSE, 5, 'x', 'USA', 'pending', 'card', 7, 7);
 INSERT INTO delivery_counters (subscription, status, type, n, last_at) VALUES ('wh_1', 'delivered', 'payment.completed', 4, 0)`)

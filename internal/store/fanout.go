@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var fanOutsTable = describe(table[pay.FanOut]{
@@ -96,18 +97,18 @@ RETURNING ` + deliveriesTable.list
 }
 
 var (
-	fanOutDeliveries = statement(makeDeliveries(fanOutSpec, ""))
-	stepDeliveries   = statement(makeDeliveries(stepSpec, " AND s.id > e.after AND s.id <= e.through"))
+	fanOutDeliveries = engine.Statement(makeDeliveries(fanOutSpec, ""))
+	stepDeliveries   = engine.Statement(makeDeliveries(stepSpec, " AND s.id > e.after AND s.id <= e.through"))
 
-	fanOutColumns = parseColumns(fanOutSpec)
-	stepColumns   = parseColumns(stepSpec)
+	fanOutColumns = engine.ParseColumns(fanOutSpec)
+	stepColumns   = engine.ParseColumns(stepSpec)
 )
 
-var endFanOuts = statement(`
+var endFanOuts = engine.Statement(`
 DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
 RETURNING id`)
 
-var selectEndpoints = statement(`
+var selectEndpoints = engine.Statement(`
 SELECT s.id FROM subscriptions AS s WHERE s.shop = $1 AND s.live = $2 AND s.merchant = $3 AND s.status <> 'deleted' AND s.status = 'enabled'
   AND ` + wantedType("CAST($4 AS TEXT)") + ` AND s.id > $5
 ORDER BY s.id LIMIT $6`)
@@ -116,9 +117,9 @@ var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutsTable.list+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func (s *Store) scanFanOut() func(row) (pay.FanOut, error) {
+func (s *Store) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 	scan := fanOutsTable.scan(s)
-	return func(r row) (pay.FanOut, error) {
+	return func(r engine.Row) (pay.FanOut, error) {
 		var body string
 		f, err := scan(rowWith{r, &body})
 		switch {
@@ -153,7 +154,7 @@ func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) 
 	if s.InCompany() {
 		step = fanOutStep
 	}
-	ids, err := many(ctx, s, selectEndpoints, func(r row) (id string, err error) { return id, r.Scan(&id) },
+	ids, err := many(ctx, s, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
 		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
 	if err != nil {
 		return f, err
@@ -162,7 +163,7 @@ func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) 
 }
 
 // fanOut makes the deliveries of events, and keeps wide events for their steps.
-func (w *write) fanOut(steps []step, list []*pay.Event) []step {
+func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
 	for _, e := range list {
 		if w.s.widths.wide(e) {
@@ -176,14 +177,14 @@ func (w *write) fanOut(steps []step, list []*pay.Event) []step {
 		return steps
 	}
 	payloads, parents := make(map[string][]byte, len(narrow)), w.parents()
-	rows := newRows(w.s.db.dialect(), fanOutColumns, len(narrow))
+	rows := engine.NewRows(w.s.db.Dialect(), fanOutColumns, len(narrow))
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
-		rows.text(e.ID, e.Merchant, e.Shop).flag(e.Live).text(string(e.Type)).
-			number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).next()
+		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
+			Number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
-	return append(steps, step{text: w.s.text(fanOutDeliveries), args: rows.args(), each: func(r row) error {
+	return append(steps, engine.Step{Text: w.s.text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
@@ -193,29 +194,29 @@ func (w *write) fanOut(steps []step, list []*pay.Event) []step {
 // fanOutRows are the wide events whose deliveries are made by steps. A row ends with its last step.
 type fanOutRows struct{ *table[pay.FanOut] }
 
-func (t fanOutRows) guards(w *write, steps []step) []step {
+func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
 	steps = t.replace(w, steps, gather(w.batch, t.of, func(f *pay.FanOut) bool { return !f.Over }))
 	return t.removed(w, steps, endFanOuts, gather(w.batch, t.of, func(f *pay.FanOut) bool { return f.Over }))
 }
 
 // inserts adds none: fanOut does, once it knows how wide an event is.
-func (t fanOutRows) inserts(_ *write, steps []step) []step { return steps }
+func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { return steps }
 
 // step makes the deliveries of steps.
-func (w *write) step(steps []step) []step {
+func (w *write) step(steps []engine.Step) []engine.Step {
 	list := gather(w.kept, fanOutsTable.of, func(f *pay.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
 	payloads := make(map[string][]byte, len(list))
-	rows := newRows(w.s.db.dialect(), stepColumns, len(list))
+	rows := engine.NewRows(w.s.db.Dialect(), stepColumns, len(list))
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
-		rows.text(f.Event, f.Merchant, f.Shop).flag(f.Live).text(string(f.Type)).
-			number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).text(f.After, f.Through).next()
+		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
+			Number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
-	return append(steps, step{text: w.s.text(stepDeliveries), args: rows.args(), each: func(r row) error {
+	return append(steps, engine.Step{Text: w.s.text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event]})
 		return err

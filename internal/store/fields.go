@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // fields are the columns of a table, each named once beside what holds its value. A table walks
 // them for three things: to learn its columns, to write a row, and to read one. A "!" behind a name
 // says that the column never changes.
 type fields struct {
-	columns *[]column // learn, where it is not nil
-	rows    *rows     // write, where it is not nil
-	into    []any     // read, else
+	columns *[]engine.Column // learn, where it is not nil
+	rows    *engine.Rows     // write, where it is not nil
+	into    []any            // read, else
 	late    []late
 	s       *Store // reading: nil elsewhere
 	personal
@@ -55,7 +56,7 @@ func (f *fields) learn(name, kind string, writeOnly bool) bool {
 		return false
 	}
 	name, fixed := strings.CutSuffix(name, "!")
-	*f.columns = append(*f.columns, column{name: name, kind: kind, fixed: fixed, writeOnly: writeOnly})
+	*f.columns = append(*f.columns, engine.Column{Name: name, Kind: kind, Fixed: fixed, WriteOnly: writeOnly})
 	return true
 }
 
@@ -69,7 +70,7 @@ func (f *fields) text(name string, p *string) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.text(*p)
+		f.rows.Text(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -80,7 +81,7 @@ func word[W ~string](f *fields, name string, p *W) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.text(string(*p))
+		f.rows.Text(string(*p))
 	default:
 		f.into = append(f.into, p)
 	}
@@ -90,7 +91,7 @@ func (f *fields) flag(name string, p *bool) {
 	switch {
 	case f.learn(name, "BOOLEAN", false):
 	case f.rows != nil:
-		f.rows.flag(*p)
+		f.rows.Flag(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -100,7 +101,7 @@ func (f *fields) number(name string, p *int64) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.number(*p)
+		f.rows.Number(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -110,7 +111,7 @@ func (f *fields) count(name string, p *int) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.number(int64(*p))
+		f.rows.Number(int64(*p))
 	default:
 		f.into = append(f.into, p)
 	}
@@ -121,7 +122,7 @@ func (f *fields) time(name string, p *time.Time) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.number(micros(*p))
+		f.rows.Number(micros(*p))
 	default:
 		l := f.later()
 		l.at = p
@@ -134,7 +135,7 @@ func (f *fields) duration(name string, p *time.Duration) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.number(p.Microseconds())
+		f.rows.Number(p.Microseconds())
 	default:
 		l := f.later()
 		l.span = p
@@ -154,7 +155,7 @@ func (f *fields) converted(name string, write func() string, read func(text stri
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.text(write())
+		f.rows.Text(write())
 	default:
 		f.textLater().read = read
 	}
@@ -163,13 +164,13 @@ func (f *fields) converted(name string, write func() string, read func(text stri
 // written is a text that statements look at, and that nobody reads back.
 func (f *fields) written(name, text string) {
 	if !f.learn(name, "TEXT", true) && f.rows != nil {
-		f.rows.text(text)
+		f.rows.Text(text)
 	}
 }
 
 func (f *fields) writtenFlag(name string, flag bool) {
 	if !f.learn(name, "BOOLEAN", true) && f.rows != nil {
-		f.rows.flag(flag)
+		f.rows.Flag(flag)
 	}
 }
 
@@ -178,7 +179,7 @@ func (f *fields) rate(name string, p *money.Rate) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.text(rateText(*p))
+		f.rows.Text(rateText(*p))
 	default:
 		f.textLater().rate = p
 	}
@@ -211,7 +212,7 @@ func (f *fields) amount(minor, currency string, p *money.Amount) {
 	switch {
 	case f.learn(currency, "TEXT", false):
 	case f.rows != nil:
-		f.rows.text(string(p.Currency))
+		f.rows.Text(string(p.Currency))
 	default:
 		f.textLater().of = p
 	}
@@ -239,7 +240,7 @@ func document[D, T any, P stored[D, T]](f *fields, name string, item *T) {
 	case f.rows != nil:
 		var doc D
 		P(&doc).of(f, item)
-		f.rows.text(encode(&doc))
+		f.rows.Text(encode(&doc))
 	default:
 		f.textLater().read = func(text string) error {
 			var doc D

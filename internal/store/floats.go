@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // The owners of floats stand together: 0 follows the slash.
 var (
-	selectFloats = statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)
+	selectFloats = engine.Statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)
 
-	selectTransfer = statement(`SELECT id FROM transfers WHERE id = $1`)
+	selectTransfer = engine.Statement(`SELECT id FROM transfers WHERE id = $1`)
 )
 
 // Floats reads all floats, in the order of account and currency.
 func (s *Store) Floats(ctx context.Context) ([]pay.Float, error) {
-	return many(ctx, s, selectFloats, func(r row) (pay.Float, error) {
+	return many(ctx, s, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := scanBalances(r)
 		f, _ := pay.NewFloat(of.merchant, of.live, balances)
 		return f, err

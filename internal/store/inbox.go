@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var inboxTable = describe(table[pay.Received]{
@@ -27,14 +28,14 @@ var inboxTable = describe(table[pay.Received]{
 })
 
 var (
-	selectInbox = statement(`
+	selectInbox = engine.Statement(`
 SELECT ` + inboxTable.list + ` FROM inbox
 WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
   AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
 ORDER BY id DESC LIMIT $4 OFFSET $5`)
-	selectReceived = statement(`SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`)
+	selectReceived = engine.Statement(`SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`)
 	// What is beyond the limit is about to be deleted.
-	countInbox = statement(`SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`)
+	countInbox = engine.Statement(`SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
@@ -44,7 +45,7 @@ func (s *Store) Inbox(ctx context.Context, scope pay.Scope, subscription string,
 		return nil, 0, err
 	}
 	scan := inboxTable.scan(s)
-	list, err := many(ctx, s, selectInbox, func(r row) (pay.Received, error) {
+	list, err := many(ctx, s, selectInbox, func(r engine.Row) (pay.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, errShut) {
 			s.log.Error("what an inbox got cannot be opened", "error", err)
@@ -63,7 +64,7 @@ func (s *Store) Received(ctx context.Context, scope pay.Scope, subscription, id 
 
 var (
 	// As selectStalled, it steps from one inbox to the next.
-	selectInboxes = statement(`
+	selectInboxes = engine.Statement(`
 WITH RECURSIVE box(id) AS (
   SELECT min(i.subscription) FROM inbox AS i
   UNION ALL
@@ -71,7 +72,7 @@ WITH RECURSIVE box(id) AS (
 )
 SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`)
 
-	trimInbox = standalone(`
+	trimInbox = engine.Standalone(`
 DELETE FROM inbox WHERE id IN (
   SELECT d.id FROM inbox AS d WHERE d.subscription = $1
     AND (d.id < $2 OR d.id <= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $3), ''))
@@ -87,7 +88,7 @@ func (s *Store) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
 func (s *Store) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.db.lease(ctx, s.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(row) error {
+	err = s.db.Lease(ctx, s.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

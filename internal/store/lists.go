@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Filter selects payments of one shop. Empty fields select all.
@@ -87,7 +88,7 @@ func tableOf(status pay.Status) string {
 
 // listPayments reads newest first by an index of statuses: each gives its
 // newest ids, and the best of them are read.
-var listPayments = statement(func() string {
+var listPayments = engine.Statement(func() string {
 	var parts []string
 	for _, status := range pay.Statuses() {
 		parts = append(parts, fmt.Sprintf(`
@@ -101,7 +102,7 @@ var listPayments = statement(func() string {
 // listPaymentsOfKind reads newest first by an index of kinds: the counters say
 // which kinds the shop has, each gives its newest ids, and the best of them
 // are read. However rare or long ago a kind is, nothing else is looked at.
-var listPaymentsOfKind = statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
+var listPaymentsOfKind = engine.Statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
 
 // Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
 // are they counted, but no more than so many: everybody may pay the same amount.
@@ -117,12 +118,12 @@ var (
 	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
 		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
 
-	listPaymentsByEmail       = statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
-	listPaymentsByAmount      = statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
-	listPaymentsByOtherAmount = statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
-	countByEmail              = statement(countOf(byEmail))
-	countByAmount             = statement(countOf(byAmount))
-	countByOtherAmount        = statement(countOf(byOtherAmount))
+	listPaymentsByEmail       = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
+	listPaymentsByAmount      = engine.Statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
+	listPaymentsByOtherAmount = engine.Statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
+	countByEmail              = engine.Statement(countOf(byEmail))
+	countByAmount             = engine.Statement(countOf(byAmount))
+	countByOtherAmount        = engine.Statement(countOf(byOtherAmount))
 )
 
 // sameAmount is true where the filter names no amount, or that of the row; from is the number of the
@@ -192,8 +193,8 @@ const (
 )
 
 var (
-	listPaymentsByOrder = statement("SELECT * FROM (" + matching(paymentsTable.list, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
-	countByOrder        = statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(paymentsTable.list, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
 // A total is one statement, of one moment, so that a payment that moves from one
@@ -201,7 +202,7 @@ var (
 var (
 	// countAllDays adds up what is rolled up, of the young days what is not, and the
 	// few whose outcome is not known.
-	countAllDays = statement(`
+	countAllDays = engine.Statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT coalesce(sum(n), 0) AS n FROM counters WHERE day = -1 AND ` + selected + `
   UNION ALL SELECT coalesce(sum(n - rolled), 0) FROM counters WHERE day >= $7 AND ` + selected + `
@@ -210,7 +211,7 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 
 	// countTime adds up whole days, what each end of the time adds to them or takes
 	// off, and the few whose outcome is not known.
-	countTime = statement(`
+	countTime = engine.Statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT count(*) AS n FROM processing WHERE id >= $7 AND id < $8 AND ` + selected + `
   UNION ALL SELECT coalesce(sum(n), 0) FROM counters WHERE day >= $9 AND day < $10 AND ` + selected + `

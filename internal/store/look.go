@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A request that comes again brings a once-key that is there, a notification that comes again
@@ -14,15 +15,15 @@ import (
 // does nothing. So the commit commits nothing, and PostgreSQL logs no error, as it would were
 // the trip ended by one.
 
-var versionColumns = parseColumns("id TEXT, version BIGINT")
+var versionColumns = engine.ParseColumns("id TEXT, version BIGINT")
 
 // foresee adds what finds rows that a statement of guards would not get. SQLite has no use for
 // it: it logs nothing.
 func (w *write) foresee(text string, args func() []any) {
-	if w.s.db.dialect() == sqlite {
+	if w.s.db.Dialect() == engine.SQLite {
 		return
 	}
-	w.look = append(w.look, step{text: w.s.text(text), args: args(), each: func(r row) error {
+	w.look = append(w.look, engine.Step{Text: w.s.text(text), Args: args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		w.behind[id] = struct{}{}
@@ -58,17 +59,17 @@ func lostGuard(c *pay.Change, missing func(id string) bool) error {
 // in PostgreSQL's log.
 //
 // Errors: those of apply.
-func applySlowly(ctx context.Context, db engine, steps []step) error {
+func applySlowly(ctx context.Context, db engine.DB, steps []engine.Step) error {
 	steps, got := slices.Clone(steps), make([]int, len(steps))
 	for i := range steps {
-		if steps[i].want > 0 {
-			steps[i].each = func(row) error { got[i]++; return nil }
+		if steps[i].Want > 0 {
+			steps[i].Each = func(engine.Row) error { got[i]++; return nil }
 		}
 	}
-	return db.transact(ctx, steps, func() ([]step, error) {
+	return db.Transact(ctx, steps, func() ([]engine.Step, error) {
 		for i, s := range steps {
-			if got[i] != s.want {
-				return nil, errLost
+			if got[i] != s.Want {
+				return nil, engine.ErrLost
 			}
 		}
 		return nil, nil

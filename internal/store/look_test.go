@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 func keyed(key string) pay.Change {
@@ -23,12 +24,12 @@ func keyed(key string) pay.Change {
 func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
 	writes := regexp.MustCompile(`^\s*(INSERT|UPDATE|DELETE)\b`)
 	asking := 0
-	for _, query := range statements {
+	for _, query := range engine.Statements {
 		switch {
 		case !writes.MatchString(query):
 		case strings.Contains(query, "{unless lost}"): // TestBatchesOnlyLookRowsUp explains that it does
 			asking++
-		case !standalones[query]:
+		case !engine.Standalones[query]:
 			t.Errorf("does it run in a batch? It does not ask: %s", query)
 		}
 	}
@@ -129,8 +130,8 @@ func TestALossThatNobodyForesawIsExplained(t *testing.T) {
 	if err := <-ended; !errors.Is(err, ErrDuplicate) {
 		t.Errorf("the later one: %v, want %v", err, ErrDuplicate)
 	}
-	if lines := server.Errors(); len(lines) != 1 || !strings.Contains(lines[0], guardLost) {
-		t.Errorf("PostgreSQL's log has %q, want one line that says %q", lines, guardLost)
+	if lines := server.Errors(); len(lines) != 1 || !strings.Contains(lines[0], engine.GuardLost) {
+		t.Errorf("PostgreSQL's log has %q, want one line that says %q", lines, engine.GuardLost)
 	}
 	if n := s.Stats().Again; n != 1 {
 		t.Errorf("%d transactions ran again, want 1", n)
@@ -148,23 +149,23 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []step{{text: s.text(onceTable.taken), args: s.ids([]string{"k"}), each: func(r row) error { return r.Scan(new(string)) }}}
-	forgets := step{text: "UPDATE once SET object = 'spoilt' WHERE id = $1", args: []any{"k"}}
-	asks := step{text: s.text(onceTable.insert), args: onceTable.rows(s, []*pay.Once{keyed("k").Once, keyed("other").Once}).args(), want: 2}
-	if err := s.db.apply(t.Context(), look, []step{forgets, asks}); !errors.Is(err, errLost) {
-		t.Errorf("apply: %v, want %v", err, errLost)
+	look := []engine.Step{{Text: s.text(onceTable.taken), Args: s.ids([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
+	asks := engine.Step{Text: s.text(onceTable.insert), Args: onceTable.rows(s, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	if err := s.db.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}
 	if once, err := s.Once(t.Context(), "k"); err != nil || once.Object != "k" {
 		t.Errorf("the key is of %q: %v", once.Object, err)
 	}
-	if err := s.db.apply(t.Context(), look, []step{asks}); !errors.Is(err, errForeseen) {
-		t.Errorf("apply: %v, want %v", err, errForeseen)
+	if err := s.db.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
+		t.Errorf("apply: %v, want %v", err, engine.ErrForeseen)
 	}
 	if _, err := s.Once(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("it was written: %v", err)
 	}
 	// The setting ends with the transaction.
-	for i := range 3 * pgWriters {
+	for i := range 3 * engine.Writers {
 		if err := s.Commit(t.Context(), keyed(fmt.Sprint("next ", i))); err != nil {
 			t.Error(err)
 		}

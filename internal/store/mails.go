@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var mailsTable = describe(table[pay.Mail]{
@@ -30,8 +31,8 @@ var mailsTable = describe(table[pay.Mail]{
 })
 
 var (
-	countMails   = statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2`)
-	waitingMails = statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
+	countMails   = engine.Statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2`)
+	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
 var mailDuty = newDuty("mails", "mails", "d.due_at > 0", mailsTable.list)

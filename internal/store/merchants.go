@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var merchantsTable = describe(table[pay.Merchant]{
@@ -101,7 +102,7 @@ var loginsTable = describe(table[pay.Login]{
 })
 
 var (
-	selectMerchant = statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
+	selectMerchant = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
 )
 
 // Merchant reads a merchant by id.
@@ -109,14 +110,14 @@ func (s *Store) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
 	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
 }
 
-var listMerchants = statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
+var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // Merchants lists merchants by id, from behind one.
 func (s *Store) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
 	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
 }
 
-var countMerchants = statement(`SELECT count(*) FROM merchants`)
+var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // CountMerchants says how many merchants there are.
 func (s *Store) CountMerchants(ctx context.Context) (int64, error) {
@@ -124,11 +125,11 @@ func (s *Store) CountMerchants(ctx context.Context) (int64, error) {
 }
 
 var (
-	selectShop  = statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE id = $1`)
-	selectShops = statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE merchant = $1 ORDER BY id`)
+	selectShop  = engine.Statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE id = $1`)
+	selectShops = engine.Statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE merchant = $1 ORDER BY id`)
 )
 
-var selectLogo = statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
+var selectLogo = engine.Statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
 func (s *Store) Logo(ctx context.Context, id string) (pay.Logo, error) {
@@ -146,10 +147,10 @@ func (s *Store) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) 
 }
 
 var (
-	selectKeyByHash = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE hash = $1`)
-	selectKey       = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE id = $1`)
-	selectKeysShown = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
-	selectKeys      = statement(`SELECT ` + keysTable.list + ` FROM keys WHERE merchant = $1 ORDER BY id`)
+	selectKeyByHash = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE hash = $1`)
+	selectKey       = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE id = $1`)
+	selectKeysShown = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
+	selectKeys      = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE merchant = $1 ORDER BY id`)
 )
 
 // KeyByHash reads a key by its keyed hash.
@@ -173,10 +174,10 @@ func (s *Store) KeysShown(ctx context.Context, preview string) ([]pay.Key, error
 }
 
 var (
-	selectLogin         = statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE id = $1`)
-	selectGoodLogins    = statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
-	selectRevokedLogins = statement(`SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`)
-	selectRevokedKeys   = statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
+	selectLogin         = engine.Statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE id = $1`)
+	selectGoodLogins    = engine.Statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
+	selectRevokedLogins = engine.Statement(`SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`)
+	selectRevokedKeys   = engine.Statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
 )
 
 // Login reads the login that a refresh token belongs to.
@@ -193,14 +194,14 @@ func (s *Store) GoodLogins(ctx context.Context, merchant, key string, now time.T
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
 // keys by id and hash.
 func (s *Store) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
-	logins, err = many(ctx, s, selectRevokedLogins, func(r row) (id string, err error) {
+	logins, err = many(ctx, s, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
 	}, micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r row) error {
+	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r engine.Row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)
@@ -210,11 +211,11 @@ func (s *Store) Revoked(ctx context.Context, since time.Time) (logins, keys []st
 }
 
 var (
-	selectRailIDs = statement(`SELECT rail, id FROM rail_ids`)
+	selectRailIDs = engine.Statement(`SELECT rail, id FROM rail_ids`)
 	// The next numbers are taken from the table itself, so that an id is given
 	// once even when its rail has left the catalog. Of two nodes that start at
 	// once one may get nothing and tries again.
-	insertRailIDs = standalone(`
+	insertRailIDs = engine.Standalone(`
 INSERT INTO rail_ids (rail, id)
 SELECT r.rail, r.n + (SELECT coalesce(max(id), 1000) FROM rail_ids) FROM {rows: rail TEXT, n BIGINT} AS r
 WHERE TRUE ON CONFLICT DO NOTHING`)
@@ -228,16 +229,16 @@ func (s *Store) RailIDs(ctx context.Context, rails []string) (map[string]int64, 
 		if err != nil {
 			return nil, err
 		}
-		missing := newRows(s.db.dialect(), parseColumns("rail TEXT, n BIGINT"), 0)
+		missing := engine.NewRows(s.db.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
 		for _, rail := range rails {
 			if _, known := ids[rail]; !known {
-				missing.text(rail).number(int64(missing.n + 1)).next()
+				missing.Text(rail).Number(int64(missing.N + 1)).Next()
 			}
 		}
-		if missing.n == 0 {
+		if missing.N == 0 {
 			return ids, nil
 		}
-		if err := s.db.lease(ctx, s.text(insertRailIDs), missing.args(), nil); err != nil {
+		if err := s.db.Lease(ctx, s.text(insertRailIDs), missing.Args(), nil); err != nil {
 			return nil, fmt.Errorf("give rails their ids: %w", err)
 		}
 	}
@@ -246,7 +247,7 @@ func (s *Store) RailIDs(ctx context.Context, rails []string) (map[string]int64, 
 
 func (s *Store) railIDs(ctx context.Context) (map[string]int64, error) {
 	ids := map[string]int64{}
-	err := s.query(ctx, selectRailIDs, nil, func(r row) error {
+	err := s.query(ctx, selectRailIDs, nil, func(r engine.Row) error {
 		var rail string
 		var id int64
 		err := r.Scan(&rail, &id)

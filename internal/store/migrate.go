@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-	modernc "modernc.org/sqlite"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Schema says what Open may do to the schema of a database.
@@ -48,22 +47,19 @@ const (
 )
 
 var (
-	selectMade     = statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
-	selectMigrated = statement(`SELECT n FROM schema_version`)
+	selectMade     = engine.Statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
+	selectMigrated = engine.Statement(`SELECT n FROM schema_version`)
 	// The column is there from the first migration on that is a file.
-	selectContracts = statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
-	selectOlder     = statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
+	selectContracts = engine.Statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
+	selectOlder     = engine.Statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
 )
-
-// tookTooLong is the code for a statement that was ended by a timeout, or by a person.
-const tookTooLong = "57014"
 
 // versions are the migrations that were done to a database.
 type versions map[int]bool
 
-func readVersions(query queryFunc) (versions, error) {
+func readVersions(query engine.QueryFunc) (versions, error) {
 	done := versions{}
-	err := query(selectMigrated, func(r row) error {
+	err := query(selectMigrated, func(r engine.Row) error {
 		var n int
 		err := r.Scan(&n)
 		done[n] = true
@@ -73,7 +69,7 @@ func readVersions(query queryFunc) (versions, error) {
 }
 
 // known refuses a database on which a contract migration was done that the program does not know.
-func (done versions) known(newest int, query queryFunc) error {
+func (done versions) known(newest int, query engine.QueryFunc) error {
 	floor := 0
 	for n := range done {
 		floor = max(floor, n)
@@ -82,7 +78,7 @@ func (done versions) known(newest int, query queryFunc) error {
 		return nil
 	}
 	if done[baseline+1] {
-		if err := query(selectContracts, func(r row) error { return r.Scan(&floor) }); err != nil {
+		if err := query(selectContracts, func(r engine.Row) error { return r.Scan(&floor) }); err != nil {
 			return err
 		}
 	}
@@ -104,26 +100,26 @@ func (done versions) left(list []migration) (left []migration) {
 
 // migrate does the migrations that are left, but for the contract migrations of a database that is in use:
 // contract does those. Any number of nodes may start at once.
-func migrate(ctx context.Context, db engine, list []migration, log *slog.Logger) error {
+func migrate(ctx context.Context, db engine.DB, list []migration, log *slog.Logger) error {
 	var left []migration
-	err := db.migrate(ctx, func(m migrator) error {
-		if err := m.exec(createVersions); err != nil {
+	err := db.Migrate(ctx, func(m engine.Migrator) error {
+		if err := m.Exec(createVersions); err != nil {
 			return err
 		}
-		done, err := readVersions(m.query)
+		done, err := readVersions(m.Query)
 		if err != nil {
 			return err
 		}
-		if err := done.known(len(list), m.query); err != nil {
+		if err := done.known(len(list), m.Query); err != nil {
 			return err
 		}
 		left = done.left(list)
 		fresh := len(done) == 0
 		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses it, or all have to be stopped
-			if err := m.exec(db.dialect().sql(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
+			if err := m.Exec(db.Dialect().SQL(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
 				return fmt.Errorf("%s: %w", left[0], err)
 			}
-			if err := m.exec(left[0].note()); err != nil {
+			if err := m.Exec(left[0].note()); err != nil {
 				return err
 			}
 			left = left[1:]
@@ -136,27 +132,15 @@ func migrate(ctx context.Context, db engine, list []migration, log *slog.Logger)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("migrate: %w", heldUp(err))
+		return fmt.Errorf("migrate: %w", engine.HeldUp(err))
 	}
 	return nil
 }
 
-// heldUp tells a server that went away, or takes no writes now, from a migration that it refuses: that is
-// tried again when it is back, and so is no reason to end. What waited in vain for a lock, or took too long, is.
-func heldUp(err error) error {
-	if e, answered := errors.AsType[*pgconn.PgError](err); answered && (e.Code == lockNotAvailable || e.Code == tookTooLong) {
-		return err
-	}
-	if _, ours := errors.AsType[*modernc.Error](err); ours || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return down(err)
-}
-
 // bring makes the schema what the program needs, or refuses it, as the options say.
-func bring(ctx context.Context, db engine, list []migration, o Options) error {
+func bring(ctx context.Context, db engine.DB, list []migration, o Options) error {
 	if o.Schema == Make {
-		if made, err := hasTables(outside(ctx, db)); err != nil || made {
+		if made, err := hasTables(engine.Outside(ctx, db)); err != nil || made {
 			return errors.Join(err, fits(ctx, db, list))
 		}
 	}
@@ -175,23 +159,23 @@ func (m migration) note() string {
 }
 
 // expand does an expand migration beside everybody else.
-func (m migration) expand(ctx context.Context, db engine, log *slog.Logger) error {
+func (m migration) expand(ctx context.Context, db engine.DB, log *slog.Logger) error {
 	began := time.Now()
 	err := m.patiently(ctx, log, func() error {
-		return db.migrate(ctx, func(to migrator) error {
-			done, err := readVersions(to.query)
+		return db.Migrate(ctx, func(to engine.Migrator) error {
+			done, err := readVersions(to.Query)
 			if err != nil || done[m.version] {
 				return err
 			}
 			if m.aside {
-				err = m.runAside(to, db.dialect())
-			} else if err = to.impatient(); err == nil {
-				err = to.exec(db.dialect().sql(m.text))
+				err = m.runAside(to, db.Dialect())
+			} else if err = to.Impatient(); err == nil {
+				err = to.Exec(db.Dialect().SQL(m.text))
 			}
 			if err != nil {
 				return err
 			}
-			return to.exec(m.note())
+			return to.Exec(m.note())
 		})
 	})
 	if err != nil {
@@ -202,10 +186,10 @@ func (m migration) expand(ctx context.Context, db engine, log *slog.Logger) erro
 }
 
 // runAside does what must not hold a lock for long.
-func (m migration) runAside(to migrator, d dialect) error {
+func (m migration) runAside(to engine.Migrator, d engine.Dialect) error {
 	for _, text := range m.statements() {
 		for {
-			changed, err := to.aside(d.sql(text))
+			changed, err := to.Aside(d.SQL(text))
 			if err != nil {
 				return err
 			}
@@ -222,12 +206,11 @@ func (m migration) patiently(ctx context.Context, log *slog.Logger, do func() er
 	pause := minLockPause
 	for tries := 1; ; tries++ {
 		err := do()
-		e, refused := errors.AsType[*pgconn.PgError](err)
-		if !refused || e.Code != lockNotAvailable && e.Code != deadlock || tries == migrationTries {
+		if !engine.LockTaken(err) || tries == migrationTries {
 			return err
 		}
 		log.Info("a migration waits for a lock, and lets the others pass", "version", m.version, "tries", tries)
-		if !rest(pause, ctx.Done()) {
+		if !engine.Rest(pause, ctx.Done()) {
 			return ctx.Err()
 		}
 		pause = min(2*pause, maxLockPause)
@@ -246,11 +229,11 @@ func (e *errOlder) Error() string {
 }
 
 // older fails with *errOlder while committers live whose programs do not know a migration.
-func (m migration) older(query queryFunc) error {
+func (m migration) older(query engine.QueryFunc) error {
 	text := strings.NewReplacer("$1", fmt.Sprint(m.version), "$2", fmt.Sprint(olderAlive.Microseconds())).Replace(selectOlder)
 	var n int
 	var at, now int64
-	if err := query(text, func(r row) error { return r.Scan(&n, &at, &now) }); err != nil || n == 0 {
+	if err := query(text, func(r engine.Row) error { return r.Scan(&n, &at, &now) }); err != nil || n == 0 {
 		return err
 	}
 	return &errOlder{n, time.Duration(now-at) * time.Microsecond}
@@ -259,25 +242,25 @@ func (m migration) older(query queryFunc) error {
 // contractAlone does a contract migration, unless older programs are alive.
 //
 // Errors: *errOlder.
-func (m migration) contractAlone(ctx context.Context, db engine, log *slog.Logger) error {
+func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Logger) error {
 	err := m.patiently(ctx, log, func() error {
-		return db.migrate(ctx, func(to migrator) error {
-			done, err := readVersions(to.query)
+		return db.Migrate(ctx, func(to engine.Migrator) error {
+			done, err := readVersions(to.Query)
 			if err != nil || done[m.version] {
 				return err
 			}
-			if err := to.impatient(); err != nil {
+			if err := to.Impatient(); err != nil {
 				return err
 			}
 			// Before it is looked who lives: nobody can write, or become a committer, in between.
-			if err := to.bar(); err != nil {
+			if err := to.Bar(); err != nil {
 				return err
 			}
-			if err := m.older(to.query); err != nil {
+			if err := m.older(to.Query); err != nil {
 				return err
 			}
-			for _, text := range []string{db.dialect().sql(m.text), m.note(), fmt.Sprintf(barOlder, m.version)} {
-				if err := to.exec(text); err != nil {
+			for _, text := range []string{db.Dialect().SQL(m.text), m.note(), fmt.Sprintf(barOlder, m.version)} {
+				if err := to.Exec(text); err != nil {
 					return err
 				}
 			}
@@ -295,7 +278,7 @@ func (m migration) contractAlone(ctx context.Context, db engine, log *slog.Logge
 //
 // Errors: *errOlder.
 func (s *Store) contract(ctx context.Context) error {
-	done, err := readVersions(outside(ctx, s.db))
+	done, err := readVersions(engine.Outside(ctx, s.db))
 	if err != nil {
 		return err
 	}
@@ -322,7 +305,7 @@ func (s *Store) finish() {
 			s.log.Info("a contract migration waits", "error", err)
 			said = waits
 		}
-		if !rest(aliveEvery, s.closing) {
+		if !engine.Rest(aliveEvery, s.closing) {
 			return
 		}
 	}
@@ -331,7 +314,7 @@ func (s *Store) finish() {
 // Contract does the contract migrations that are left, and waits so long for older programs to go. It
 // returns what the migrations wait for that are left, nil where none is.
 func (s *Store) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	if err := s.db.claim(); err != nil { // an SQLite file that is served: by whom is not known
+	if err := s.db.Claim(); err != nil { // an SQLite file that is served: by whom is not known
 		return err, nil
 	}
 	until := time.Now().Add(patience)
@@ -341,7 +324,7 @@ func (s *Store) Contract(ctx context.Context, patience time.Duration) (waits, er
 		if !older {
 			return nil, err
 		}
-		if time.Until(until) <= 0 || !rest(min(time.Second, time.Until(until)), ctx.Done()) {
+		if time.Until(until) <= 0 || !engine.Rest(min(time.Second, time.Until(until)), ctx.Done()) {
 			return err, ctx.Err()
 		}
 	}
@@ -369,13 +352,13 @@ func Migrations(ctx context.Context, database string, o Options) ([]Migration, e
 		return nil, err
 	}
 	if db != nil {
-		defer db.close()
+		defer db.Close()
 	}
 	var told []Migration
 	for _, m := range list {
 		t := Migration{Version: m.version, Name: m.name, Contract: m.contract && m.version > baseline, Done: done[m.version]}
 		if t.Contract && !t.Done && done[baseline+1] {
-			err := m.older(outside(ctx, db))
+			err := m.older(engine.Outside(ctx, db))
 			if _, waits := errors.AsType[*errOlder](err); err != nil && !waits {
 				return nil, err
 			} else if waits {
@@ -388,8 +371,8 @@ func Migrations(ctx context.Context, database string, o Options) ([]Migration, e
 }
 
 // look opens a database only to look at it; nil where there is none yet, or it has no tables.
-func look(ctx context.Context, database string, list []migration) (db engine, done versions, err error) {
-	if err := CheckAddress(database); err != nil {
+func look(ctx context.Context, database string, list []migration) (db engine.DB, done versions, err error) {
+	if err := engine.CheckAddress(database); err != nil {
 		return nil, nil, err
 	}
 	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
@@ -397,44 +380,44 @@ func look(ctx context.Context, database string, list []migration) (db engine, do
 			return nil, nil, nil
 		}
 	}
-	if db, err = open(ctx, database, slog.New(slog.DiscardHandler)); err != nil {
+	if db, err = engine.Open(ctx, database, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, nil, err
 	}
-	made, err := hasTables(outside(ctx, db))
+	made, err := hasTables(engine.Outside(ctx, db))
 	if err == nil && made {
-		if done, err = readVersions(outside(ctx, db)); err == nil {
-			err = done.known(len(list), outside(ctx, db))
+		if done, err = readVersions(engine.Outside(ctx, db)); err == nil {
+			err = done.known(len(list), engine.Outside(ctx, db))
 		}
 	}
 	if err != nil || len(done) == 0 {
-		db.close()
+		db.Close()
 		return nil, nil, err
 	}
 	return db, done, nil
 }
 
-func hasTables(query queryFunc) (bool, error) {
+func hasTables(query engine.QueryFunc) (bool, error) {
 	n := 0
-	err := query(selectMade, func(r row) error { return r.Scan(&n) })
+	err := query(selectMade, func(r engine.Row) error { return r.Scan(&n) })
 	return n > 0, err
 }
 
 // fits refuses a database that the program may not change and cannot use as it is.
-func fits(ctx context.Context, db engine, list []migration) error {
-	if err := suits(outside(ctx, db), list); err != nil {
+func fits(ctx context.Context, db engine.DB, list []migration) error {
+	if err := suits(engine.Outside(ctx, db), list); err != nil {
 		return err
 	}
-	return db.ready(ctx)
+	return db.Ready(ctx)
 }
 
 // suits refuses a schema that the program does not know, or that is not what it needs.
-func suits(query queryFunc, list []migration) error {
+func suits(query engine.QueryFunc, list []migration) error {
 	made, err := hasTables(query)
 	if err != nil {
 		return err
 	}
 	if !made {
-		return fmt.Errorf("%w: it has no tables: run cascada migrate, or start cascada serve", ErrOldSchema)
+		return fmt.Errorf("%w: it has no tables: run cascada migrate, or start cascada serve", engine.ErrOldSchema)
 	}
 	done, err := readVersions(query)
 	if err != nil {
@@ -445,7 +428,7 @@ func suits(query queryFunc, list []migration) error {
 	}
 	for _, m := range done.left(list) {
 		if !m.contract || m.version <= baseline {
-			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", ErrOldSchema, m)
+			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", engine.ErrOldSchema, m)
 		}
 	}
 	return nil
@@ -469,31 +452,31 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 	if db == nil { // nothing is there, and something will be
 		return false, takesWrites(ctx, database)
 	}
-	defer db.close()
-	err = outside(ctx, db)(countSecrets, func(r row) error { return r.Scan(&n) })
+	defer db.Close()
+	err = engine.Outside(ctx, db)(countSecrets, func(r engine.Row) error { return r.Scan(&n) })
 	return n > 0, err
 }
 
-// takesWrites fails with ErrDown where a server is a standby, or takes no writes for another reason.
+// takesWrites fails with engine.ErrDown where a server is a standby, or takes no writes for another reason.
 func takesWrites(ctx context.Context, database string) error {
 	if strings.HasPrefix(database, "sqlite:") {
 		return nil
 	}
-	db, err := open(ctx, database, slog.New(slog.DiscardHandler))
+	db, err := engine.Open(ctx, database, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	defer db.close()
+	defer db.Close()
 	said := ""
-	if err := outside(ctx, db)(`SELECT current_setting('transaction_read_only')`, func(r row) error { return r.Scan(&said) }); err != nil {
+	if err := engine.Outside(ctx, db)(`SELECT current_setting('transaction_read_only')`, func(r engine.Row) error { return r.Scan(&said) }); err != nil {
 		return err
 	}
 	if said == "on" {
-		return fmt.Errorf("%w: the server takes no writes: it is a standby, or default_transaction_read_only is on", ErrDown)
+		return fmt.Errorf("%w: the server takes no writes: it is a standby, or default_transaction_read_only is on", engine.ErrDown)
 	}
 	return nil
 }
 
 var (
-	countSecrets = statement(`SELECT count(*) FROM secrets`)
+	countSecrets = engine.Statement(`SELECT count(*) FROM secrets`)
 )

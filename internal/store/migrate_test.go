@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // oldCounters is how payments were counted before their days were.
@@ -55,15 +56,15 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.db.migrate(ctx, func(m migrator) error {
-			if err := m.exec(oldCounters); err != nil {
+		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+			if err := m.Exec(oldCounters); err != nil {
 				return err
 			}
 			ran := 0
 			for _, migration := range list {
 				if strings.Contains(migration.text, "CREATE TABLE tallies") || strings.Contains(migration.text, "CREATE TABLE watermarks") {
 					ran++
-					if err := m.exec(s.db.dialect().sql(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
 						return err
 					}
 				}
@@ -78,7 +79,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		}
 		for day, want := range map[int64]int64{allDays: 5, start.UnixMicro() / dayMicros: 2, start.UnixMicro()/dayMicros + 1: 3} {
 			n := int64(0)
-			err := s.db.query(ctx, `SELECT CAST(sum(n) AS BIGINT) FROM counters WHERE day = $1`, []any{day}, func(r row) error { return r.Scan(&n) })
+			err := s.db.Query(ctx, `SELECT CAST(sum(n) AS BIGINT) FROM counters WHERE day = $1`, []any{day}, func(r engine.Row) error { return r.Scan(&n) })
 			if err != nil || n != want {
 				t.Errorf("day %d has %d payments (%v), want %d", day, n, err, want)
 			}
@@ -114,7 +115,7 @@ func TestTextIsComparedAsBytes(t *testing.T) {
 WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`
 	find := func() (found []string) {
 		t.Helper()
-		err := s.db.query(ctx, inLanguage, nil, func(r row) error {
+		err := s.db.Query(ctx, inLanguage, nil, func(r engine.Row) error {
 			var name string
 			err := r.Scan(&name)
 			found = append(found, name)
@@ -128,8 +129,8 @@ WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name 
 	if found := find(); len(found) > 0 {
 		t.Errorf("new tables compare %v by the rules of a language", found)
 	}
-	err = s.db.migrate(ctx, func(m migrator) error {
-		return m.exec(`ALTER TABLE once ALTER COLUMN id TYPE TEXT COLLATE "default", ALTER COLUMN hash TYPE TEXT COLLATE "default";
+	err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+		return m.Exec(`ALTER TABLE once ALTER COLUMN id TYPE TEXT COLLATE "default", ALTER COLUMN hash TYPE TEXT COLLATE "default";
 ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	})
 	if err != nil {
@@ -143,7 +144,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	// A comment makes it another statement, which is prepared for the new columns.
 	sorted := func(comment string) (keys string) {
 		t.Helper()
-		err := s.db.query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r row) error {
+		err := s.db.Query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r engine.Row) error {
 			return r.Scan(&keys)
 		})
 		if err != nil {
@@ -154,8 +155,8 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	if got := sorted(""); got != "aAbB" || len(find()) != 3 {
 		t.Fatalf("the old tables sort %s and have %v: there is nothing to migrate", got, find())
 	}
-	collateBaseline := postgres.sql(regexp.MustCompile(`\{collate [^}]*\}`).FindString(baselineText))
-	err = s.db.migrate(ctx, func(m migrator) error { return m.exec(collateBaseline) })
+	collateBaseline := engine.PostgreSQL.SQL(regexp.MustCompile(`\{collate [^}]*\}`).FindString(baselineText))
+	err = s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(collateBaseline) })
 	if got := sorted(" -- again"); err != nil || got != "ABab" || len(find()) > 0 {
 		t.Errorf("after the migration (%v) keys sort %s, and %v are left", err, got, find())
 	}
@@ -203,14 +204,14 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := 0
-		err = s.db.migrate(ctx, func(m migrator) error {
-			if err := m.exec("DROP INDEX claims_dispute; ALTER TABLE claims DROP COLUMN dispute"); err != nil {
+		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+			if err := m.Exec("DROP INDEX claims_dispute; ALTER TABLE claims DROP COLUMN dispute"); err != nil {
 				return err
 			}
 			for _, migration := range list {
 				if strings.Contains(migration.text, "INDEX claims_dispute") {
 					ran++
-					if err := m.exec(s.db.dialect().sql(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
 						return err
 					}
 				}

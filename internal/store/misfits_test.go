@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // misfit is a payment of a scope and so many notices that did not fit it.
@@ -95,7 +96,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		for _, harm := range []string{"DELETE FROM misfits WHERE id = 'one/A-1'", "UPDATE misfits SET merchant = 'mer_9' WHERE id = 'one/C-0'",
 			"INSERT INTO misfits (id, merchant, live, payment, amount, at) VALUES ('one/A-0', 'mer_1', FALSE, 'TXN-A', 1000, 1)"} {
 			before := len(broken())
-			if err := s.db.migrate(ctx, func(m migrator) error { return m.exec(harm) }); err != nil {
+			if err := s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(harm) }); err != nil {
 				t.Fatal(err)
 			}
 			if found := broken(); len(found) != before+1 {
@@ -109,11 +110,11 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
-	if _, ok := s.db.(*pg); ok {
+	if _, ok := s.db.(*engine.Postgres); ok {
 		explain, column = "EXPLAIN ", 0
 	}
 	var plan []string
-	err := s.db.query(t.Context(), explain+s.text(query), args, func(r row) error {
+	err := s.db.Query(t.Context(), explain+s.text(query), args, func(r engine.Row) error {
 		into := make([]any, column+1)
 		for i := range into {
 			into[i] = new(any)
@@ -140,8 +141,8 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 		for i := range 40 {
 			misfit(t, s, pay.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
 		}
-		if pg, ok := s.db.(*pg); ok {
-			if err := pg.migrate(ctx, func(m migrator) error { return m.exec("ANALYZE misfits") }); err != nil {
+		if pg, ok := s.db.(*engine.Postgres); ok {
+			if err := pg.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("ANALYZE misfits") }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,14 +191,14 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := 0
-		err = s.db.migrate(ctx, func(m migrator) error {
-			if err := m.exec(beforeMisfits); err != nil {
+		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+			if err := m.Exec(beforeMisfits); err != nil {
 				return err
 			}
 			for _, migration := range list {
 				if strings.Contains(migration.text, "CREATE TABLE misfits") {
 					ran++
-					if err := m.exec(s.db.dialect().sql(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
 						return err
 					}
 				}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // selectMovements reads the newest transfers of a merchant, each with the
 // balances of the moment: one statement sees one moment, so what the transfers
 // add up to and the balances agree. There is one index, by kind; each kind
 // gives its newest and the best of them are kept.
-var selectMovements, selectShopMovements = statement(movementsOf("")), statement(movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`))
+var selectMovements, selectShopMovements = engine.Statement(movementsOf("")), engine.Statement(movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`))
 
 func movementsOf(more string) string {
 	var parts []string
@@ -30,10 +31,10 @@ FROM (
 ORDER BY t.at DESC, t.id DESC LIMIT $3`
 }
 
-var selectOthersWithdrawals = statement(`
+var selectOthersWithdrawals = engine.Statement(`
 SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1 AND s.id <> $3)`)
 
-var countMovements = statement(`SELECT movements FROM balances WHERE merchant = $1 AND live = $2`)
+var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merchant = $1 AND live = $2`)
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A page far down costs what stands above it, with a cursor too: a balance is told
@@ -42,7 +43,7 @@ var countMovements = statement(`SELECT movements FROM balances WHERE merchant = 
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
 func (s *Store) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
-	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r row) error { return r.Scan(&total) })
+	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
@@ -66,7 +67,7 @@ func (s *Store) movements(ctx context.Context, scope pay.Scope, page Page, trans
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
-	err = s.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r row) error {
+	err = s.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r engine.Row) error {
 		if read++; len(list) == page.Limit {
 			return nil
 		}
@@ -101,7 +102,7 @@ func (s *Store) movements(ctx context.Context, scope pay.Scope, page Page, trans
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
 func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
-	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r row) error {
+	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		others[id] = true
@@ -112,7 +113,7 @@ func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, page Page, d
 	}
 	var balances ledger.Balances
 	found := page.After == ""
-	err = s.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r row) error {
+	err = s.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
 		var shop string
 		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
 		if err != nil {
@@ -143,7 +144,7 @@ func (s *Store) ShopMovements(ctx context.Context, scope pay.Scope, page Page, d
 }
 
 // scanMovement reads a transfer and the balances beside it.
-func scanMovement(r row) (t ledger.Transfer, b ledger.Balances, err error) {
+func scanMovement(r engine.Row) (t ledger.Transfer, b ledger.Balances, err error) {
 	var at int64
 	var text string
 	scan := func(dest ...any) error {

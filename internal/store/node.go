@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -30,7 +31,7 @@ const (
 
 // ErrNoHold: this node may not begin a call now. Another one has taken over what it had
 // in hand, or the database does not say that it lives.
-var ErrNoHold = fmt.Errorf("%w: the node's lease is over", ErrDown)
+var ErrNoHold = fmt.Errorf("%w: the node's lease is over", engine.ErrDown)
 
 var errTooShort = errors.New("the lease was nearly over when it was got")
 
@@ -60,23 +61,23 @@ var (
 	// $2 is the lease's length; $3 the clock, where the database has none of its own.
 	databaseClock = `(CASE WHEN CAST($3 AS BIGINT) = 0 THEN {now} ELSE CAST($3 AS BIGINT) END)`
 
-	holdNode = standalone(`INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
+	holdNode = engine.Standalone(`INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
 ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`)
 
 	// A node whose lease is over is gone for good: it lives on under another name.
-	takeNodes = standalone(`UPDATE nodes SET gone = ` + databaseClock + `
+	takeNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
 WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`)
 
-	selectLapsed = statement(`SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`)
+	selectLapsed = engine.Statement(`SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`)
 
-	dropNode = standalone(`DELETE FROM nodes WHERE id = $1`)
+	dropNode = engine.Standalone(`DELETE FROM nodes WHERE id = $1`)
 
-	dropNodes = standalone(`DELETE FROM nodes WHERE gone > 0 AND gone < ` + databaseClock + ` - CAST($2 AS BIGINT) AND id <> $1`)
+	dropNodes = engine.Standalone(`DELETE FROM nodes WHERE gone > 0 AND gone < ` + databaseClock + ` - CAST($2 AS BIGINT) AND id <> $1`)
 
 	orphan = `owner <> '' AND NOT EXISTS (SELECT 1 FROM nodes AS n WHERE n.id = owner AND n.gone = 0)`
 
-	orphansInCalls    = standalone(`UPDATE processing SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
-	orphansUnanswered = standalone(`UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
+	orphansInCalls    = engine.Standalone(`UPDATE processing SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
+	orphansUnanswered = engine.Standalone(`UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
 )
 
 // clock is what statements are told of the time, in microseconds; 0 where the database
@@ -85,7 +86,7 @@ func (s *Store) clock() int64 {
 	switch {
 	case s.now != nil:
 		return s.now().UnixMicro()
-	case s.db.dialect() == sqlite:
+	case s.db.Dialect() == engine.SQLite:
 		return time.Now().UnixMicro() // one machine, one clock
 	}
 	return 0
@@ -158,7 +159,7 @@ func (n *node) renew() (any, error) {
 		}
 		asked := time.Now()
 		var until int64
-		err := n.s.db.hold(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r row) error { return r.Scan(&until) })
+		err := n.s.db.Hold(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r engine.Row) error { return r.Scan(&until) })
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +180,7 @@ func (n *node) renew() (any, error) {
 
 // length is the lease's. Nobody takes over from whoever serves a file alone.
 func (n *node) length() time.Duration {
-	if n.s.db.alone() {
+	if n.s.db.Alone() {
 		return 100 * 365 * 24 * time.Hour
 	}
 	return nodeLease
@@ -198,7 +199,7 @@ func (n *node) keep() {
 				return
 			}
 		}
-		if !rest(nodeRenewal, n.s.closing) {
+		if !engine.Rest(nodeRenewal, n.s.closing) {
 			return
 		}
 		left, err, _ := n.flight.Do("", n.renewOrLeave)
@@ -229,7 +230,7 @@ func (n *node) renewOrLeave() (any, error) {
 func (n *node) drop(name string) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeRenewal)
 	defer cancel()
-	if err := n.s.db.lease(ctx, n.s.text(dropNode), []any{name}, nil); err != nil {
+	if err := n.s.db.Lease(ctx, n.s.text(dropNode), []any{name}, nil); err != nil {
 		n.s.log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
 	}
 }
@@ -239,20 +240,20 @@ func (n *node) drop(name string) {
 //
 // Errors: that another one serves it, ErrNoHold.
 func (s *Store) Serve(ctx context.Context) error {
-	if err := s.db.claim(); err != nil {
+	if err := s.db.Claim(); err != nil {
 		return err
 	}
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
-	if !s.db.alone() {
+	if !s.db.Alone() {
 		s.group.Go(s.node.keep)
 	}
 	if s.shared != nil { // the schema of a simulation is whole, and no newer program comes while weeks pass
 		return nil
 	}
 	s.group.Go(s.finish)
-	if !s.db.alone() {
+	if !s.db.Alone() {
 		s.group.Go(s.live)
 	}
 	return nil
@@ -265,7 +266,7 @@ func (s *Store) live() {
 		if at := s.wrote.Load(); at == nil || time.Since(*at) >= aliveEvery {
 			_ = s.Commit(s.life, pay.Change{}) // what stops it is told of elsewhere
 		}
-		if !rest(aliveEvery, s.closing) {
+		if !engine.Rest(aliveEvery, s.closing) {
 			return
 		}
 	}
@@ -275,7 +276,7 @@ func (s *Store) live() {
 // returns how many rows that is. due is a time of the rows' clock that has passed.
 func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
-	if s.db.alone() {
+	if s.db.Alone() {
 		if s.node.looks.Load() > 0 {
 			return 0, nil // nobody came since
 		}
@@ -286,7 +287,7 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		me = h.node
 	}
 	lapsed := 0
-	err := s.db.lease(ctx, s.text(selectLapsed), []any{me, margin, s.clock()}, func(r row) error { lapsed++; return nil })
+	err := s.db.Lease(ctx, s.text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
@@ -294,7 +295,7 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
-	err = s.db.lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r row) error {
+	err = s.db.Lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
 		s.log.Warn("a node is gone: its calls are asked about", "node", other)
@@ -305,14 +306,14 @@ func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	}
 	taken := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.db.lease(ctx, s.text(text), []any{micros(due)}, func(row) error { taken++; return nil }); err != nil {
+		if err := s.db.Lease(ctx, s.text(text), []any{micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
 			return taken, fmt.Errorf("take over: %w", err)
 		}
 	}
-	if err := s.db.lease(ctx, s.text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
+	if err := s.db.Lease(ctx, s.text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
 		return taken, fmt.Errorf("drop nodes: %w", err)
 	}
-	if err := s.db.lease(ctx, s.text(dropCommitters), nil, nil); err != nil {
+	if err := s.db.Lease(ctx, s.text(dropCommitters), nil, nil); err != nil {
 		return taken, fmt.Errorf("drop committers: %w", err)
 	}
 	return taken, nil
@@ -324,5 +325,5 @@ func (n *node) leave(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	return n.s.db.lease(ctx, n.s.text(dropNode), []any{h.node}, nil)
+	return n.s.db.Lease(ctx, n.s.text(dropNode), []any{h.node}, nil)
 }

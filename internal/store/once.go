@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var onceTable = describe(table[pay.Once]{
@@ -27,9 +28,9 @@ var onceTable = describe(table[pay.Once]{
 })
 
 var (
-	selectOnce = statement(`SELECT ` + onceTable.list + ` FROM once WHERE id = $1`)
-	pageOnce   = statement(`SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`)
-	purgeOnce  = standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
+	selectOnce = engine.Statement(`SELECT ` + onceTable.list + ` FROM once WHERE id = $1`)
+	pageOnce   = engine.Statement(`SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`)
+	purgeOnce  = engine.Standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
 )
 
 // PurgeOnce deletes, of the next limit keys after one, those of requests that
@@ -38,11 +39,11 @@ var (
 // are looked at in their own order: an index by time would cost each payment more
 // than this costs in a day.
 func (s *Store) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
-	last, err = one(ctx, s, pageOnce, func(r row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+	last, err = one(ctx, s, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
 	}
-	return last, s.db.lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(row) error { return nil })
+	return last, s.db.Lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(engine.Row) error { return nil })
 }
 
 // Once reads a key that was used.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // openWork is a kind of thing that is open until somebody ends it, with a query for
@@ -52,7 +54,7 @@ func WorkKinds() (kinds []string) {
 	return append(kinds, sealWork)
 }
 
-var selectOldestOpen = statement(func() string {
+var selectOldestOpen = engine.Statement(func() string {
 	parts := slices.Grow([]string{}, len(openWorks))
 	for _, w := range openWorks {
 		parts = append(parts, "SELECT '"+w.kind+"', coalesce(("+w.since+"), 0)")
@@ -64,7 +66,7 @@ var selectOldestOpen = statement(func() string {
 // there is none.
 func (s *Store) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	open := map[string]time.Time{}
-	err := s.query(ctx, selectOldestOpen, nil, func(r row) error {
+	err := s.query(ctx, selectOldestOpen, nil, func(r engine.Row) error {
 		var kind string
 		var at int64
 		err := r.Scan(&kind, &at)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A new operator is guarded too: of two who add the same name one loses.
@@ -26,9 +27,9 @@ var operatorsTable = describe(table[pay.Operator]{
 
 var (
 	selectOperators      = `SELECT ` + operatorsTable.list + ` FROM operators`
-	listOperators        = statement(selectOperators + ` ORDER BY id`)
-	selectOperator       = statement(selectOperators + ` WHERE id = $1`)
-	selectOperatorByHash = statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
+	listOperators        = engine.Statement(selectOperators + ` ORDER BY id`)
+	selectOperator       = engine.Statement(selectOperators + ` WHERE id = $1`)
+	selectOperatorByHash = engine.Statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
 )
 
 // Operators lists all operators by name, the removed ones too.

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 func once(key string) pay.Change {
@@ -120,7 +121,7 @@ func TestStandstillIsAnOutageForAll(t *testing.T) {
 			if result == nil || written && !errors.Is(result, store.ErrUnknown) {
 				t.Errorf("change %d was told %v; it is written: %t", i, result, written)
 			}
-			if !errors.Is(result, store.ErrUnknown) && !errors.Is(result, store.ErrDown) && !errors.Is(result, store.ErrBusy) {
+			if !errors.Is(result, store.ErrUnknown) && !errors.Is(result, engine.ErrDown) && !errors.Is(result, engine.ErrBusy) {
 				t.Errorf("change %d was told %v", i, result)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A payment is in one of two tables: it starts in processing, leaves it with the first answer, and
@@ -140,7 +141,7 @@ func (paymentRows) guarded(c *pay.Change, ids []string) []string {
 
 func (paymentRows) lostToDuplicate(*pay.Change, func(string) bool) bool { return false }
 
-func (paymentRows) guards(w *write, steps []step) []step {
+func (paymentRows) guards(w *write, steps []engine.Step) []engine.Step {
 	in := func(stays, becomes bool) []*pay.Payment {
 		return gather(w.batch, paymentsTable.of, func(p *pay.Payment) bool {
 			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
@@ -151,7 +152,7 @@ func (paymentRows) guards(w *write, steps []step) []step {
 	return paymentsTable.replace(w, steps, append(in(false, false), in(false, true)...))
 }
 
-func (paymentRows) inserts(w *write, steps []step) []step {
+func (paymentRows) inserts(w *write, steps []engine.Step) []engine.Step {
 	steps = processingTable.add(w, steps, gather(w.kept, paymentsTable.of, func(p *pay.Payment) bool {
 		return p.Stored == "" && p.Status == pay.Processing
 	}))
@@ -161,7 +162,7 @@ func (paymentRows) inserts(w *write, steps []step) []step {
 }
 
 // takeProcessing removes payments whose outcome is known now.
-var takeProcessing = statement(`
+var takeProcessing = engine.Statement(`
 DELETE FROM processing
 WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
 RETURNING id`)
@@ -180,7 +181,7 @@ func straysOf(docs []strayDoc) (strays []pay.Stray) {
 	return strays
 }
 
-var selectPayment = statement(`
+var selectPayment = engine.Statement(`
 SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
 UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
@@ -190,7 +191,7 @@ func (s *Store) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Pa
 	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-var selectAnyPayment = statement(`
+var selectAnyPayment = engine.Statement(`
 SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1
 UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
@@ -202,8 +203,8 @@ func (s *Store) AnyPayment(ctx context.Context, id string) (pay.Payment, error) 
 }
 
 var (
-	selectVersions           = statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id AND {among p.id id}`)
-	selectProcessingVersions = statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`)
+	selectVersions           = engine.Statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id AND {among p.id id}`)
+	selectProcessingVersions = engine.Statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`)
 )
 
 // Versions tells the versions of payments of any tenants; those that there are not are left
@@ -212,7 +213,7 @@ func (s *Store) Versions(ctx context.Context, ids []string) (map[string]int64, e
 	versions := make(map[string]int64, len(ids))
 	// One that leaves the second table meanwhile is in the first one when that is read after it.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
-		err := s.query(ctx, text, s.ids(ids), func(r row) error {
+		err := s.query(ctx, text, s.ids(ids), func(r engine.Row) error {
 			var id string
 			var version int64
 			err := r.Scan(&id, &version)
@@ -242,14 +243,14 @@ func (s *Store) LeasePayments(ctx context.Context, now, until time.Time, limit i
 	return list, nil
 }
 
-func scanInt(r row) (n int64, err error) {
+func scanInt(r engine.Row) (n int64, err error) {
 	err = r.Scan(&n)
 	return n, err
 }
 
 // Each table gives its own page, by its key, before the two are merged: a planner who
 // does not know the ids would read all between them for every page.
-var selectBetween = statement(`
+var selectBetween = engine.Statement(`
 SELECT ` + paymentsTable.list + ` FROM (
   SELECT ` + paymentsTable.list + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
 UNION ALL

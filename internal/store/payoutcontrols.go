@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A new row is guarded too: of two operators who set the first limits one looks again.
@@ -27,8 +28,8 @@ var controlsTable = describe(table[pay.PayoutControl]{
 })
 
 var (
-	selectControls    = statement(`SELECT ` + controlsTable.list + ` FROM payout_controls WHERE id = $1 OR id = $2`)
-	selectAllControls = statement(`SELECT ` + controlsTable.list + ` FROM payout_controls ORDER BY id`)
+	selectControls    = engine.Statement(`SELECT ` + controlsTable.list + ` FROM payout_controls WHERE id = $1 OR id = $2`)
+	selectAllControls = engine.Statement(`SELECT ` + controlsTable.list + ` FROM payout_controls ORDER BY id`)
 )
 
 // PayoutControls reads what a merchant's withdrawals keep to: its own control and the one of all, as

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Cipher encrypts what persons may be named in: evidence, and what providers told. What a text
@@ -161,10 +162,10 @@ func newOld(p place, where string, page int, seal func(p personal, id, text stri
 	table, column, _ := strings.Cut(string(p), ".")
 	return old{
 		place: p, page: page, seal: seal,
-		read: statement(`SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
+		read: engine.Statement(`SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
 WHERE t.id > $1 ORDER BY t.id LIMIT $2`),
 		// One that changed meanwhile is met again, or encrypted by who changed it.
-		replace: standalone(`UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
+		replace: engine.Standalone(`UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
 WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.` + column + ` = r.was RETURNING ` + table + `.id`),
 	}
 }
@@ -230,8 +231,8 @@ func (s *Store) SealPersonal(ctx context.Context) (n int, err error) {
 
 // sealPage does so for the rows of a page, which begins behind a row; it returns its last one.
 func (s *Store) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
-	fresh, read := newRows(s.db.dialect(), parseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
-	err = s.db.walk(ctx, s.text(o.read), []any{after, o.page}, func(r row) error {
+	fresh, read := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
+	err = s.db.Walk(ctx, s.text(o.read), []any{after, o.page}, func(r engine.Row) error {
 		var id, text string
 		if err := r.Scan(&id, &text); err != nil {
 			return err
@@ -243,13 +244,13 @@ func (s *Store) sealPage(ctx context.Context, o old, after string) (n int, last 
 		if err != nil {
 			s.log.Error("a row is not encrypted, for it cannot be read", "row", o.about(id), "error", err)
 		} else if sealed != text {
-			fresh.text(id, text, sealed).next()
+			fresh.Text(id, text, sealed).Next()
 		}
 		return nil
 	})
-	if err != nil || fresh.n == 0 {
+	if err != nil || fresh.N == 0 {
 		return 0, last, read == o.page, err
 	}
-	err = s.db.lease(ctx, s.text(o.replace), fresh.args(), func(row) error { n++; return nil })
+	err = s.db.Lease(ctx, s.text(o.replace), fresh.Args(), func(engine.Row) error { n++; return nil })
 	return n, last, read == o.page, err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A plan that is made while a table is empty is kept when it has grown, and a table
@@ -21,7 +22,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	conn, err := s.db.(*pg).connected.Load().writers.Acquire(ctx)
+	conn, err := s.db.(*engine.Postgres).Connected.Load().Writers.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,13 +33,13 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 	}
 	var texts []string
 	asks := map[string]bool{}
-	for _, query := range statements {
+	for _, query := range engine.Statements {
 		writes := !strings.HasPrefix(strings.TrimSpace(query), "SELECT") || strings.Contains(query, "{for update}")
 		rows := strings.Contains(query, "{rows:") || strings.Contains(query, "{unless lost}")
 		if strings.Contains(query, "{lost ") || writes && rows {
 			texts = append(texts, s.text(query))
 			asks[s.text(query)] = strings.Contains(query, "{unless lost}")
-			if counted, ok := countedTexts()[s.text(query)]; ok {
+			if counted, ok := engine.CountedTexts()[s.text(query)]; ok {
 				texts = append(texts, counted)
 				asks[counted] = strings.Contains(query, "{unless lost}")
 			}
@@ -56,7 +57,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		var plan []string
-		err = drain(lines, func(r row) error {
+		err = engine.Drain(lines, func(r engine.Row) error {
 			var line string
 			err := r.Scan(&line)
 			plan = append(plan, line)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Proof is what a check has proved, for a later one that goes on from it: the head of each chain
@@ -85,9 +86,9 @@ func openProof(key, content []byte) (*Proof, error) {
 }
 
 var (
-	selectOldestPayment = statement(`
+	selectOldestPayment = engine.Statement(`
 SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pending' UNION ALL SELECT id FROM processing) AS o`)
-	selectStillOpen = statement(`
+	selectStillOpen = engine.Statement(`
 SELECT d.id FROM claims AS d WHERE ` + isOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`)
 )
 
@@ -97,12 +98,12 @@ const clocksDiffer = time.Hour
 // begin notes what may change from now on, before anything is looked at.
 func (c *checker) begin(ctx context.Context) (*Proof, error) {
 	next := &Proof{}
-	err := c.read(ctx, byAnyPlan, func(ask asking) error {
+	err := c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
 		*next = Proof{Open: []string{}}
 		if err := c.measure(ask); err != nil {
 			return err
 		}
-		err := ask(selectNow, nil, func(r row) error {
+		err := ask(selectNow, nil, func(r engine.Row) error {
 			var now int64
 			err := r.Scan(&now)
 			c.now = fromMicros(now)
@@ -113,7 +114,7 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		}
 		next.At, next.Full = c.now, c.now
 		next.From = id.From("", c.now.Add(-clocksDiffer))
-		err = ask(selectOldestPayment, nil, func(r row) error {
+		err = ask(selectOldestPayment, nil, func(r engine.Row) error {
 			var oldest string
 			err := r.Scan(&oldest)
 			if len(oldest) > 4 {
@@ -139,9 +140,9 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 }
 
 // measure reads how much there is.
-func (c *checker) measure(ask asking) error {
+func (c *checker) measure(ask engine.Asking) error {
 	c.sizes = map[string]int64{}
-	err := ask(selectSizes, nil, func(r row) error {
+	err := ask(selectSizes, nil, func(r engine.Row) error {
 		var table string
 		var rows int64
 		err := r.Scan(&table, &rows)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // quarantinePause is how long a row that cannot be read is left alone before it is
@@ -26,9 +28,9 @@ type unreadable []unread
 
 // skipped goes on after a row that each cannot read. Every lease returns the row's id
 // first; a row that does not even tell that ends it.
-func (u *unreadable) skipped(each func(row) error) func(row) error {
-	return func(r row) error {
-		named := &namedRow{row: r}
+func (u *unreadable) skipped(each func(engine.Row) error) func(engine.Row) error {
+	return func(r engine.Row) error {
+		named := &namedRow{Row: r}
 		err := each(named)
 		if err == nil || named.id == "" {
 			return err
@@ -40,13 +42,13 @@ func (u *unreadable) skipped(each func(row) error) func(row) error {
 
 // namedRow remembers the id of a row that is scanned.
 type namedRow struct {
-	row
+	engine.Row
 	id string
 }
 
 // Scan is for row.
 func (n *namedRow) Scan(into ...any) error {
-	err := n.row.Scan(into...)
+	err := n.Row.Scan(into...)
 	if id, ok := into[0].(*string); ok {
 		n.id = *id // also where a later column failed
 	}
@@ -60,10 +62,10 @@ func (s *Store) quarantine(ctx context.Context, d duty, now time.Time, bad unrea
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
 	for _, u := range bad {
 		reason := strings.ToValidUTF8(u.reason.Error(), "?")
-		err := s.db.apply(ctx, nil, []step{
-			{text: s.text(d.forget), args: []any{u.id}},
-			{text: s.text(d.setAside), args: []any{u.id, micros(now.Add(quarantinePause))}},
-			{text: s.text(d.keep), args: []any{u.id, reason[:min(len(reason), maxReason)], micros(now)}},
+		err := s.db.Apply(ctx, nil, []engine.Step{
+			{Text: s.text(d.forget), Args: []any{u.id}},
+			{Text: s.text(d.setAside), Args: []any{u.id, micros(now.Add(quarantinePause))}},
+			{Text: s.text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], micros(now)}},
 		})
 		if err != nil {
 			return fmt.Errorf("set %s of %s aside: %w", u.id, d.name, err)
@@ -72,7 +74,7 @@ func (s *Store) quarantine(ctx context.Context, d duty, now time.Time, bad unrea
 	return nil
 }
 
-var selectQuarantined = statement(func() string {
+var selectQuarantined = engine.Statement(func() string {
 	var parts []string
 	for _, d := range duties() {
 		parts = append(parts, d.stuck)
@@ -91,7 +93,7 @@ type Quarantined struct {
 // Quarantine reads the rows of due work that were set aside because they cannot be
 // read, of all tenants.
 func (s *Store) Quarantine(ctx context.Context) ([]Quarantined, error) {
-	return many(ctx, s, selectQuarantined, func(r row) (q Quarantined, err error) {
+	return many(ctx, s, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64
 		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)
 		q.Since = fromMicros(since)

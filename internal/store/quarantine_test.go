@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // work is a duty with how a test makes rows of it.
 type work struct {
 	duty    duty
 	table   string
-	columns []column
+	columns []engine.Column
 	fields  map[string]string // SQL of columns that are not '', 0 or false
 	lease   func(s *Store, ctx context.Context, now, until time.Time) (int, error)
 }
@@ -53,14 +54,14 @@ func (w work) insert(id, doc string) string {
 	values := make([]string, len(w.columns))
 	names := make([]string, len(w.columns))
 	for i, c := range w.columns {
-		names[i] = c.name
-		values[i] = map[string]string{"TEXT": "''", "BIGINT": "0", "BOOLEAN": "FALSE"}[c.kind]
+		names[i] = c.Name
+		values[i] = map[string]string{"TEXT": "''", "BIGINT": "0", "BOOLEAN": "FALSE"}[c.Kind]
 		for column, value := range map[string]string{"id": "'ID'", "version": "1", "due_at": "1", "rate": "'1'", "currency_local": "'BRL'", "doc": "'" + doc + "'"} {
-			if c.name == column {
+			if c.Name == column {
 				values[i] = value
 			}
 		}
-		if value, ok := w.fields[c.name]; ok {
+		if value, ok := w.fields[c.Name]; ok {
 			values[i] = value
 		}
 	}
@@ -84,7 +85,7 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 		defer s.Close()
 		do := func(text string) {
 			t.Helper()
-			if err := s.db.lease(ctx, text, nil, nil); err != nil {
+			if err := s.db.Lease(ctx, text, nil, nil); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
@@ -99,7 +100,7 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 			t.Run(w.duty.name, func(t *testing.T) {
 				bad, spoil, mend := w.insert("BAD", "{"), "", ""
 				if w.table == "reserves" { // it has no document; PostgreSQL lets nothing else in either
-					if s.db.dialect() == postgres {
+					if s.db.Dialect() == engine.PostgreSQL {
 						return
 					}
 					bad = w.insert("BAD", "")

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // While the database stands still the queue fills up, and whoever comes after
@@ -38,7 +39,7 @@ func TestFullQueueRefusesChanges(t *testing.T) {
 			all.Go(func() {
 				key := fmt.Sprint("key ", i)
 				results[i] = s.Commit(ctx, pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: noon}})
-				if errors.Is(results[i], store.ErrBusy) && refused.Add(1) == 1 {
+				if errors.Is(results[i], engine.ErrBusy) && refused.Add(1) == 1 {
 					close(full)
 				}
 			})
@@ -48,7 +49,7 @@ func TestFullQueueRefusesChanges(t *testing.T) {
 		all.Wait()
 		for i, result := range results {
 			_, err := s.Once(ctx, fmt.Sprint("key ", i))
-			if written := err == nil; result != nil && !errors.Is(result, store.ErrBusy) || written != (result == nil) {
+			if written := err == nil; result != nil && !errors.Is(result, engine.ErrBusy) || written != (result == nil) {
 				t.Fatalf("change %d: %v; it is written: %t", i, result, written)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var ratesTable = describe(table[pay.Quote]{
@@ -63,20 +64,20 @@ func parseRate(text string) (money.Rate, error) {
 	return money.ParseRate(text)
 }
 
-var selectRates = statement(`
+var selectRates = engine.Statement(`
 SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
 
 // Rates reads what is known of each currency's rate.
 func (s *Store) Rates(ctx context.Context) ([]pay.Quote, error) {
 	scan := ratesTable.scan(s)
-	return many(ctx, s, selectRates, func(r row) (pay.Quote, error) {
+	return many(ctx, s, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
 	})
 }
 
-var selectRateHistory = statement(`
+var selectRateHistory = engine.Statement(`
 SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
 
 // PastReading is a reading with what was done with it, and when.
@@ -89,7 +90,7 @@ type PastReading struct {
 
 // RateHistory lists what was read of a currency, newest first.
 func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	return many(ctx, s, selectRateHistory, func(r row) (p PastReading, err error) {
+	return many(ctx, s, selectRateHistory, func(r engine.Row) (p PastReading, err error) {
 		var rate string
 		var at, taken int64
 		if err := r.Scan(&rate, &p.Source, &at, &p.Verdict, &p.By, &taken); err != nil {
@@ -101,7 +102,7 @@ func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([
 	}, string(c), limit)
 }
 
-var selectRailsUsed = statement(`
+var selectRailsUsed = engine.Statement(`
 SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id AND c.live = $2 AND (c.day = -1 OR c.day >= $3)
 WHERE s.merchant = $1`)
 
@@ -111,24 +112,24 @@ type RailUse struct{ Rail, Country string }
 // RailsUsed lists what a merchant has taken payments by, from the counters: it
 // scans no payments.
 func (s *Store) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
-	return many(ctx, s, selectRailsUsed, func(r row) (u RailUse, err error) {
+	return many(ctx, s, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
 	}, scope.Merchant, scope.Live, s.young())
 }
 
 var (
-	leaseFeed = standalone(`
+	leaseFeed = engine.Standalone(`
 INSERT INTO rate_feeds (id, due_at) VALUES ($1, $3)
 ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at WHERE rate_feeds.due_at <= $2
 RETURNING id`)
-	settleFeed = standalone(`UPDATE rate_feeds SET due_at = $2 WHERE id = $1`)
+	settleFeed = engine.Standalone(`UPDATE rate_feeds SET due_at = $2 WHERE id = $1`)
 )
 
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
 // until the time. A feed that nobody read before is due.
 func (s *Store) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
-	err = s.db.lease(ctx, s.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(row) error {
+	err = s.db.Lease(ctx, s.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
 	})
@@ -140,7 +141,7 @@ func (s *Store) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 
 // SettleFeed says when the feed is due again.
 func (s *Store) SettleFeed(ctx context.Context, feed string, due time.Time) error {
-	if err := s.db.lease(ctx, s.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
+	if err := s.db.Lease(ctx, s.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
 	return nil

@@ -7,17 +7,15 @@ import (
 	"io/fs"
 	"strings"
 
-	modernc "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Reader is a database that is only read, by a few connections of its own: it starts nothing and
 // changes nothing, not even the schema, and the server may be a standby. It is for Check.
 type Reader struct {
-	db    readings
+	db    engine.Readings
 	texts map[string]string
 	key   []byte
 }
@@ -26,29 +24,29 @@ type Reader struct {
 // Where the address names several servers it is the primary, unless target_session_attrs says
 // otherwise; where there is none, any that answers. more is as Options.Migrations.
 func OpenReader(ctx context.Context, database string, more fs.FS) (*Reader, error) {
-	if err := CheckAddress(database); err != nil {
+	if err := engine.CheckAddress(database); err != nil {
 		return nil, err
 	}
-	var db readings
+	var db engine.Readings
 	var err error
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
-		db, err = openLiteReader(path)
+		db, err = engine.OpenSQLiteReader(path)
 	} else {
-		db, err = openPGReader(ctx, database)
+		db, err = engine.OpenPostgresReader(ctx, database)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{db: db, texts: db.dialect().texts()}
+	r := &Reader{db: db, texts: db.Dialect().Texts()}
 	if err := r.current(ctx, more); err != nil {
-		db.close()
+		db.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
 // Close disconnects.
-func (r *Reader) Close() { r.db.close() }
+func (r *Reader) Close() { r.db.Close() }
 
 // SealWith says by which key rows are sealed. It is called before anything is checked.
 func (r *Reader) SealWith(key []byte) { r.key = key }
@@ -59,11 +57,11 @@ func (r *Reader) current(ctx context.Context, more fs.FS) error {
 	if err != nil {
 		return err
 	}
-	err = r.read(ctx, func(ask asking) error {
-		return suits(func(text string, each func(row) error) error { return ask(text, nil, each) }, list)
+	err = r.read(ctx, func(ask engine.Asking) error {
+		return suits(func(text string, each func(engine.Row) error) error { return ask(text, nil, each) }, list)
 	})
-	if e, ok := errors.AsType[*modernc.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_READONLY {
-		return fmt.Errorf("open the database: SQLite keeps two files beside one that no service has open, and may not make them there: check a copy: %w", e)
+	if engine.MayNotWrite(err) {
+		return fmt.Errorf("open the database: SQLite keeps two files beside one that no service has open, and may not make them there: check a copy: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("open the database: %w", err)
@@ -72,11 +70,11 @@ func (r *Reader) current(ctx context.Context, more fs.FS) error {
 }
 
 // read reads a small snapshot.
-func (r *Reader) read(ctx context.Context, read func(asking) error) error {
+func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longRead)
 	defer cancel()
 	c := newChecker(r.db, r.texts, r.key, CheckOptions{})
-	return c.read(ctx, byAnyPlan, read)
+	return c.read(ctx, engine.ByAnyPlan, read)
 }
 
 // Check proves the invariants, at most a hundred findings of each rule. With an error what was
@@ -94,7 +92,7 @@ func (r *Reader) OpenProof(content []byte) (*Proof, error) { return openProof(r.
 // Heads lists the newest block of each chain and calls each for it.
 func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
 	var heads []seal.Head
-	err := r.read(ctx, func(ask asking) (err error) {
+	err := r.read(ctx, func(ask engine.Asking) (err error) {
 		heads, err = collect(ask, selectAllHeads, scanHead)
 		return err
 	})
@@ -108,9 +106,9 @@ func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
 // was not cut before it and made again.
 func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error) {
 	hash := ""
-	err := r.read(ctx, func(ask asking) error {
+	err := r.read(ctx, func(ask engine.Asking) error {
 		hash = ""
-		return ask(selectBlockHash, []any{kept.Merchant, kept.Live, kept.N}, func(r row) error { return r.Scan(&hash) })
+		return ask(selectBlockHash, []any{kept.Merchant, kept.Live, kept.N}, func(r engine.Row) error { return r.Scan(&hash) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("check the head of %s: %w", blockName(kept.Merchant, kept.Live, kept.N), err)
@@ -120,7 +118,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
-	err = r.read(ctx, func(ask asking) (err error) {
+	err = r.read(ctx, func(ask engine.Asking) (err error) {
 		list, err = collect(ask, selectSecrets, secretsTable.scan(nil))
 		return err
 	})

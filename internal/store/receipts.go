@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var receiptsTable = describe(table[pay.Receipt]{
@@ -26,17 +27,17 @@ var receiptsTable = describe(table[pay.Receipt]{
 })
 
 var (
-	selectReceipt  = statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE id = $1`)
-	selectUnclosed = statement(`
+	selectReceipt  = engine.Statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE id = $1`)
+	selectUnclosed = engine.Statement(`
 SELECT ` + receiptsTable.listOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
-	selectReceiptsOf = statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
+	selectReceiptsOf = engine.Statement(`SELECT ` + receiptsTable.list + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
 // listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
 // place, and hides no other.
-func (s *Store) listedReceipt() func(row) (pay.Receipt, error) {
+func (s *Store) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 	scan := receiptsTable.scan(s)
-	return func(r row) (pay.Receipt, error) {
+	return func(r engine.Row) (pay.Receipt, error) {
 		n, err := scan(r)
 		if errors.Is(err, errShut) {
 			s.log.Error("a notification cannot be opened", "error", err)
@@ -65,7 +66,7 @@ func (s *Store) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) 
 // What waits for the operator has a row in misfits, so that neither a merchant's
 // balance nor the operator's list looks through all that providers ever told.
 var (
-	insertMisfits = statement(`
+	insertMisfits = engine.Statement(`
 INSERT INTO misfits (id, merchant, live, payment, amount, at)
 SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
 FROM {rows: id TEXT, payment TEXT, at BIGINT} AS r
@@ -74,8 +75,8 @@ LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}
 WHERE {unless lost}`)
 	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
 	closedPrefix  = "/closed/"
-	deleteMisfits = statement(`DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`)
-	selectMisfits = statement(`
+	deleteMisfits = engine.Statement(`DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`)
+	selectMisfits = engine.Statement(`
 SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
 FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`)
 )
@@ -90,7 +91,7 @@ type Mismatched struct {
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
 func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
-	return one(ctx, s, selectMisfits, func(r row) (m Mismatched, err error) {
+	return one(ctx, s, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
 		m.Since = fromMicros(since)
@@ -100,22 +101,22 @@ func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, er
 
 // noteMisfits keeps of the batch's receipts what waits for the operator, and lets go
 // of what he has closed. Payments are where they belong by then.
-func (w *write) noteMisfits(steps []step) []step {
-	d := w.s.db.dialect()
-	opened, closed := newRows(d, parseColumns("id TEXT, payment TEXT, at BIGINT"), 0), newRows(d, parseColumns("id TEXT"), 0)
+func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
+	d := w.s.db.Dialect()
+	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
 	for _, r := range gather(w.kept, receiptsTable.of, nil) {
 		switch r.Verdict {
 		case pay.Mismatched:
-			opened.text(r.ID, r.Payment).number(micros(r.At)).next()
+			opened.Text(r.ID, r.Payment).Number(micros(r.At)).Next()
 		case pay.Closed:
-			closed.text(strings.TrimPrefix(r.ID, closedPrefix)).next()
+			closed.Text(strings.TrimPrefix(r.ID, closedPrefix)).Next()
 		}
 	}
-	if opened.n > 0 {
-		steps = append(steps, step{text: w.s.text(insertMisfits), args: opened.args()})
+	if opened.N > 0 {
+		steps = append(steps, engine.Step{Text: w.s.text(insertMisfits), Args: opened.Args()})
 	}
-	if closed.n > 0 {
-		steps = append(steps, step{text: w.s.text(deleteMisfits), args: closed.args()})
+	if closed.N > 0 {
+		steps = append(steps, engine.Step{Text: w.s.text(deleteMisfits), Args: closed.Args()})
 	}
 	return steps
 }

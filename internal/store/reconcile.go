@@ -7,20 +7,21 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var (
 	// Who has money moved by providers, from behind a merchant.
-	selectBooked = statement(`SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`)
+	selectBooked = engine.Statement(`SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`)
 
 	// The index of a merchant's transfers by kind and time is walked: what was paid in
 	// a period is found by when it was paid, however long before it was asked for.
-	selectBookings = statement(`
+	selectBookings = engine.Statement(`
 SELECT t.id, t.payment, t.claim, t.at FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 AND (t.at > $4 OR t.id > $6)
 ORDER BY t.at, t.id LIMIT $7`)
 
-	selectClaimPayments = statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
+	selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 )
 
 // of names columns as those of a table.
@@ -30,30 +31,30 @@ func of(table, columns string) string {
 }
 
 var (
-	selectWithdrawalsByID = statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
-	selectWithdrawalsAt   = statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
+	selectWithdrawalsByID = engine.Statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
+	selectWithdrawalsAt   = engine.Statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
 JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)
 )
 
-var selectClaimsOf = statement(`SELECT ` + claimsTable.listOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
+var selectClaimsOf = engine.Statement(`SELECT ` + claimsTable.listOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
 
 // paymentsByID is one statement a table: a merchant's payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
-		list = append(list, statement(`SELECT `+paymentsTable.listOf("p")+`
+		list = append(list, engine.Statement(`SELECT `+paymentsTable.listOf("p")+`
 FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	}
 	return list
 }()
 
-var idColumns = parseColumns("id TEXT")
+var idColumns = engine.ParseColumns("id TEXT")
 
 func (s *Store) ids(list []string) []any {
-	r := newRows(s.db.dialect(), idColumns, len(list))
+	r := engine.NewRows(s.db.Dialect(), idColumns, len(list))
 	for _, id := range list {
-		r.text(id).next()
+		r.Text(id).Next()
 	}
-	return r.args()
+	return r.Args()
 }
 
 // PaymentsByID reads payments of any tenant; those that do not exist are left
@@ -78,7 +79,7 @@ func (s *Store) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, e
 // left out.
 func (s *Store) ClaimPayments(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
-	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r row) error {
+	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r engine.Row) error {
 		var claim, payment string
 		err := r.Scan(&claim, &payment)
 		found[claim] = payment
@@ -94,19 +95,19 @@ func (s *Store) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdr
 
 // WithdrawalsAt reads the withdrawals that a payout account calls by references of its own.
 func (s *Store) WithdrawalsAt(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
-	r := newRows(s.db.dialect(), atColumns, len(references))
+	r := engine.NewRows(s.db.Dialect(), atColumns, len(references))
 	for _, ref := range references {
-		r.text(account, ref).next()
+		r.Text(account, ref).Next()
 	}
-	return many(ctx, s, selectWithdrawalsAt, withdrawalsTable.scan(s), r.args()...)
+	return many(ctx, s, selectWithdrawalsAt, withdrawalsTable.scan(s), r.Args()...)
 }
 
-var atColumns = parseColumns("account TEXT, ref TEXT")
+var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 
 // Booked lists merchants that have books in an environment, by id, from behind
 // one.
 func (s *Store) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
-	return many(ctx, s, selectBooked, func(r row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+	return many(ctx, s, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
 // Booking is a transfer, as far as it says which payment money moved for.
@@ -120,7 +121,7 @@ type Booking struct {
 // Bookings lists a merchant's transfers of a kind from a time on and before
 // another, in order of time; of that first time itself from behind a transfer.
 func (s *Store) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
-	return many(ctx, s, selectBookings, func(r row) (b Booking, err error) {
+	return many(ctx, s, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
 		b.At = fromMicros(at)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var recoveriesTable = describe(table[pay.Recovery]{
@@ -54,11 +55,11 @@ func (d *foundDoc) into(_ *fields, v *pay.Found) error {
 }
 
 var (
-	selectRecovery = statement(`SELECT ` + recoveriesTable.list + ` FROM recoveries WHERE id = '` + pay.RecoveryID + `'`)
+	selectRecovery = engine.Statement(`SELECT ` + recoveriesTable.list + ` FROM recoveries WHERE id = '` + pay.RecoveryID + `'`)
 
-	selectFound     = statement(`SELECT ` + foundTable.list + ` FROM found WHERE id = $1`)
-	selectFoundMark = statement(`SELECT ` + foundTable.list + ` FROM found WHERE mark = $1 AND kind = $2 ORDER BY id DESC`)
-	listFound       = statement(`SELECT ` + foundTable.list + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
+	selectFound     = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE id = $1`)
+	selectFoundMark = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE mark = $1 AND kind = $2 ORDER BY id DESC`)
+	listFound       = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
 )
 
 // Recovery reads what is known of a restore; the zero value where there never was one.

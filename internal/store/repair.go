@@ -2,17 +2,16 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A counter is as wrong as the rows and the counter of one snapshot differ: a commit changes both by
 // the same. So the difference is added, and commits in between are right before and after.
 var (
-	repairPayments = standalone(`
+	repairPayments = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT coalesce(c.shop, p.shop), coalesce(c.live, p.live), coalesce(c.day, p.day) AS of_day, coalesce(c.rail, p.rail), coalesce(c.country, p.country),
   coalesce(c.status, p.status), coalesce(c.method, p.method), coalesce(p.n, 0) - coalesce(c.n, 0), 0
@@ -25,7 +24,7 @@ ORDER BY 1, 3, 4, 5, 6, 7, 2
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`)
 
-	repairAllDays = standalone(`
+	repairAllDays = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT coalesce(c.shop, d.shop), coalesce(c.live, d.live), -1, coalesce(c.rail, d.rail), coalesce(c.country, d.country),
   coalesce(c.status, d.status), coalesce(c.method, d.method), coalesce(d.n, 0) - coalesce(c.n, 0), 0
@@ -38,7 +37,7 @@ ORDER BY 1, 4, 5, 6, 7, 2
 ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`)
 
-	repairDeliveries = standalone(`
+	repairDeliveries = engine.Standalone(`
 INSERT INTO delivery_counters (subscription, status, type, n, last_at)
 SELECT coalesce(c.subscription, d.subscription), coalesce(c.status, d.status), coalesce(c.type, d.type), coalesce(d.n, 0) - coalesce(c.n, 0), coalesce(d.last_at, 0)
 FROM delivery_counters AS c FULL JOIN (
@@ -51,7 +50,7 @@ ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n +
 RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`)
 
 	// A balance has a row since the first transfer.
-	repairMovements = standalone(`
+	repairMovements = engine.Standalone(`
 UPDATE balances SET movements = balances.movements + w.wrong
 FROM (
   SELECT b.merchant, b.live, coalesce(m.n, 0) - b.movements AS wrong FROM balances AS b LEFT JOIN (
@@ -96,8 +95,8 @@ func (s *Store) RepairCounters(ctx context.Context) (mended []string, err error)
 func (s *Store) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
-		err := s.db.migrate(ctx, func(m migrator) error {
-			return m.query(text, func(r row) error {
+		err := s.db.Migrate(ctx, func(m engine.Migrator) error {
+			return m.Query(text, func(r engine.Row) error {
 				var what string
 				var n int64
 				err := r.Scan(&what, &n)
@@ -105,10 +104,10 @@ func (s *Store) repair(ctx context.Context, text string) (mended []string, err e
 				return err
 			})
 		})
-		if e, refused := errors.AsType[*pgconn.PgError](err); err == nil || !refused || e.Code != deadlock || tries == repairTries {
+		if !engine.LockTaken(err) || tries == repairTries {
 			return mended, err
 		}
-		if !rest(time.Duration(tries)*minLockPause, ctx.Done()) {
+		if !engine.Rest(time.Duration(tries)*minLockPause, ctx.Done()) {
 			return nil, ctx.Err()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var replaysTable = describe(table[pay.Replay]{
@@ -53,23 +54,23 @@ func (d *replayDoc) into(_ *fields, p *pay.Replay) error {
 }
 
 var (
-	selectReplay = statement(`SELECT ` + replaysTable.list + ` FROM replays
+	selectReplay = engine.Statement(`SELECT ` + replaysTable.list + ` FROM replays
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
-	selectRunningReplay = statement(`SELECT ` + replaysTable.list + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
+	selectRunningReplay = engine.Statement(`SELECT ` + replaysTable.list + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
 	ofEndpoint          = ` FROM replays WHERE subscription = $1 AND merchant = $2 AND shop = $3 AND live = $4`
-	listReplays         = statement(`SELECT ` + replaysTable.list + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
-	countReplays        = statement(`SELECT count(*)` + ofEndpoint)
+	listReplays         = engine.Statement(`SELECT ` + replaysTable.list + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
+	countReplays        = engine.Statement(`SELECT count(*)` + ofEndpoint)
 	countUntriedOf      = `
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
-	selectNamedDeliveries = statement(`
+	selectNamedDeliveries = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`)
 )
 
 var (
-	countUntried = statement(fmt.Sprintf(countUntriedOf, kinds))
+	countUntried = engine.Statement(fmt.Sprintf(countUntriedOf, kinds))
 
-	selectUntaken = statement(oldestOf("'pending', 'failed', 'dead_letter'"))
-	selectUntried = statement(oldestOf("'pending'")) // of which there are few: a replay asks each second
+	selectUntaken = engine.Statement(oldestOf("'pending', 'failed', 'dead_letter'"))
+	selectUntried = engine.Statement(oldestOf("'pending'")) // of which there are few: a replay asks each second
 )
 
 // oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
@@ -132,12 +133,12 @@ func (s *Store) CountUntried(ctx context.Context, subscription string) (int64, e
 // NamedDeliveries reads deliveries by their ids, those that there are.
 func (s *Store) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
-	rows := newRows(s.db.dialect(), deliveryNames, len(ids))
+	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
-		rows.text(id).next()
+		rows.Text(id).Next()
 	}
 	scan := deliveriesTable.scan(s)
-	err := s.query(ctx, selectNamedDeliveries, rows.args(), func(r row) error {
+	err := s.query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
 		d, err := scan(r)
 		found[d.ID] = d
 		return err
@@ -145,4 +146,4 @@ func (s *Store) NamedDeliveries(ctx context.Context, ids []string) (map[string]p
 	return found, err
 }
 
-var deliveryNames = parseColumns("name TEXT")
+var deliveryNames = engine.ParseColumns("name TEXT")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var reservesTable = describe(table[pay.Reserve]{
@@ -39,20 +40,20 @@ func (s *Store) LeaseReserves(ctx context.Context, now, until time.Time, limit i
 }
 
 var (
-	selectReserves = statement(`SELECT ` + reservesTable.listOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
-	selectClosed   = statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
-	listReserves   = statement(`
+	selectReserves = engine.Statement(`SELECT ` + reservesTable.listOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
+	selectClosed   = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
+	listReserves   = engine.Statement(`
 SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
 // Reserves reads the reserves of days by id; those that have no row are left
 // out.
 func (s *Store) Reserves(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
-	wanted := newRows(s.db.dialect(), parseColumns("id TEXT"), len(ids))
+	wanted := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
-		wanted.text(id).next()
+		wanted.Text(id).Next()
 	}
-	list, err := many(ctx, s, selectReserves, reservesTable.scan(s), wanted.args()...)
+	list, err := many(ctx, s, selectReserves, reservesTable.scan(s), wanted.Args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -78,16 +79,16 @@ var laterKinds = func() string {
 // What transfers that no settlement has claimed add to the reserve, by the day
 // of their payment's capture.
 var (
-	unsettledCaptures = statement(`
+	unsettledCaptures = engine.Statement(`
 SELECT t.at - t.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + claimed + `
 GROUP BY 1`)
-	unsettledReserve = statement(`
+	unsettledReserve = engine.Statement(`
 SELECT c.at - c.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
 GROUP BY 1`)
-	givenBack = statement(`
+	givenBack = engine.Statement(`
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + claimed + `
@@ -105,7 +106,7 @@ func (s *Store) UnsettledReserve(ctx context.Context, scope pay.Scope, since tim
 		queries = append(queries, unsettledCaptures)
 	}
 	for _, text := range queries {
-		err := s.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r row) error {
+		err := s.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
 			var day, amount int64
 			err := r.Scan(&day, &amount)
 			days[fromMicros(day)] += amount
@@ -128,17 +129,17 @@ func (s *Store) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 // lookAtDays reads which of the reserves that changes draw on are closed. Whoever
 // closes one holds a floor of the merchant's, as whoever draws on it does: so once
 // the balance is ours, what is read here is so until the commit.
-func (w *write) lookAtDays(steps []step) []step {
-	ids := newRows(w.s.db.dialect(), parseColumns("id TEXT"), 0)
+func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
+	ids := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT"), 0)
 	for _, c := range w.batch {
 		for _, id := range c.change.Days {
-			ids.text(id).next()
+			ids.Text(id).Next()
 		}
 	}
-	if ids.n == 0 {
+	if ids.N == 0 {
 		return steps
 	}
-	return append(steps, step{text: w.s.text(selectClosed), args: ids.args(), each: func(r row) error {
+	return append(steps, engine.Step{Text: w.s.text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		w.shut[id] = struct{}{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A version is given once, also to two operators at the same time. Its id has a
@@ -28,9 +29,9 @@ var rulesTable = describe(table[pay.RoutingRules]{
 func rulesID(v *pay.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
 
 var (
-	selectRulesMark = statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
-	selectRules     = statement(`SELECT ` + rulesTable.list + ` FROM routing_rules WHERE version = $1`)
-	selectRulesList = statement(`SELECT ` + rulesTable.list + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
+	selectRulesMark = engine.Statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
+	selectRules     = engine.Statement(`SELECT ` + rulesTable.list + ` FROM routing_rules WHERE version = $1`)
+	selectRulesList = engine.Statement(`SELECT ` + rulesTable.list + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
 )
 
 // RulesMark is the newest version of the routing rules, 0 where there never were any.

@@ -12,13 +12,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // sealed is a table whose rows are hashed when they are written, and proved by
 // Check: only ever inserted into.
 type sealed struct {
 	name    string
-	columns []column
+	columns []engine.Column
 	order   []int // of the columns, by name: a hash does not hang on where a column stands
 	read    string
 	ids     string // in their order
@@ -33,15 +34,15 @@ func newSealed[T any](t *table[T]) sealed {
 	s := sealed{name: t.name, columns: t.columns}
 	var names []string
 	for i, c := range t.columns {
-		names = append(names, c.name)
+		names = append(names, c.Name)
 		s.order = append(s.order, i)
 	}
 	slices.SortFunc(s.order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	s.id, s.merchant, s.live = slices.Index(names, "id"), slices.Index(names, "merchant"), slices.Index(names, "live")
-	s.read = statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
-	s.ids = statement("SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
-	s.idsIn = statement("SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}")
-	s.unsealed = statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
+	s.read = engine.Statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
+	s.ids = engine.Statement("SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
+	s.idsIn = engine.Statement("SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}")
+	s.unsealed = engine.Statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
 		" AS t WHERE {part t.id} AND t.id NOT IN (" + sealedIDs + ")")
 	return s
 }
@@ -60,16 +61,16 @@ func sealedOf(id string) sealed {
 }
 
 // hash returns the hash of one of the rows.
-func (t sealed) hash(h *seal.Hasher, r *arrays, at int) string {
+func (t sealed) hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 	h.Row(t.name)
 	for _, c := range t.order {
-		switch name := t.columns[c].name; t.columns[c].kind {
+		switch name := t.columns[c].Name; t.columns[c].Kind {
 		case "TEXT":
-			h.Text(name, r.texts[c][at])
+			h.Text(name, r.Texts[c][at])
 		case "BIGINT":
-			h.Number(name, r.ints[c][at])
+			h.Number(name, r.Ints[c][at])
 		default:
-			h.Flag(name, r.bools[c][at])
+			h.Flag(name, r.Bools[c][at])
 		}
 	}
 	return h.RowSum()
@@ -93,7 +94,7 @@ func (c chains) doc() string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendJSONText(b, seal.Chain(of.merchant, of.live)), ':')
+		b = append(engine.AppendJSONText(b, seal.Chain(of.merchant, of.live)), ':')
 		b = append(b, hashes(c[of])...)
 	}
 	return string(append(b, '}'))
@@ -106,18 +107,18 @@ func hashes(rows map[string]string) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendJSONText(b, id), ':')
-		b = appendJSONText(b, rows[id])
+		b = append(engine.AppendJSONText(b, id), ':')
+		b = engine.AppendJSONText(b, rows[id])
 	}
 	return string(append(b, '}'))
 }
 
-var insertMark = statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
+var insertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
 
 // mark notes the hashes of the batch's sealed rows, in one row for all of
 // them: the rows wait for a block from the moment they exist, however late
 // their commit came and whatever clock their times are in.
-func (w *write) mark(steps []step) []step {
+func (w *write) mark(steps []engine.Step) []engine.Step {
 	money, acts := gather(w.kept, transfersTable.of, nil), gather(w.kept, audits, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
@@ -136,17 +137,17 @@ func (w *write) mark(steps []step) []step {
 		}
 	}
 	doc := written.doc()
-	return append(steps, step{text: w.s.text(insertMark), args: []any{id, doc, h.Mark(id, doc)}})
+	return append(steps, engine.Step{Text: w.s.text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
 }
 
 func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table[T], items []*T) {
 	if len(items) == 0 {
 		return
 	}
-	r := newArrays(t.columns, len(items))
-	t.gather(&rows{columns: t.columns, form: r}, personal{}, items)
+	r := engine.NewArrays(t.columns, len(items))
+	t.gather(&engine.Rows{Columns: t.columns, Form: r}, personal{}, items)
 	for i := range items {
-		into.add(tenant{r.texts[s.merchant][i], r.bools[s.live][i]}, r.texts[s.id][i], s.hash(h, r, i))
+		into.add(tenant{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
 	}
 }
 
@@ -158,23 +159,23 @@ type markRow struct {
 
 var (
 	markColumns = `at, id, doc, mac`
-	selectMarks = statement(`SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
-	takeMarks   = standalone(`
+	selectMarks = engine.Statement(`SELECT ` + markColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
+	takeMarks   = engine.Standalone(`
 DELETE FROM unsealed
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
 RETURNING id`)
-	selectHeads = statement(`
+	selectHeads = engine.Statement(`
 SELECT b.merchant, b.live, b.n, b.hash FROM {rows: merchant TEXT, live BOOLEAN} AS r
 JOIN blocks AS b ON b.merchant = r.merchant AND b.live = r.live
 WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.live = r.live)`)
-	insertBlocks = standalone(`
+	insertBlocks = engine.Standalone(`
 INSERT INTO blocks (` + blockColumns + `) SELECT ` + blockColumns + ` FROM {rows: ` + blockSpec + `} AS r
 WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`)
 	blockSpec    = "merchant TEXT, live BOOLEAN, n BIGINT, at BIGINT, previous TEXT, hash TEXT, doc TEXT"
 	blockColumns = "merchant, live, n, at, previous, hash, doc"
 )
 
-func scanMark(r row) (m markRow, err error) {
+func scanMark(r engine.Row) (m markRow, err error) {
 	err = r.Scan(&m.at, &m.id, &m.doc, &m.mac)
 	return m, err
 }
@@ -222,33 +223,33 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 	}
 	h := seal.New(s.sealKey)
 	waiting := chains{}
-	taken := newRows(s.db.dialect(), parseColumns("at BIGINT, id TEXT"), len(marks))
+	taken := engine.NewRows(s.db.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
 	for _, m := range marks {
 		if err := m.read(h, waiting); err != nil {
 			// It stays, for Check to name; whoever put it there wanted it sealed.
 			s.log.Error("rows that the service did not write wait to be sealed", "error", err)
 			continue
 		}
-		taken.number(m.at).text(m.id).next()
+		taken.Number(m.at).Text(m.id).Next()
 	}
-	if taken.n == 0 {
+	if taken.N == 0 {
 		return false, nil
 	}
 	blocks, err := s.nextBlocks(ctx, h, waiting, now)
 	if err != nil {
 		return false, err
 	}
-	err = applySlowly(ctx, s.db, []step{
-		{text: s.text(takeMarks), args: taken.args(), want: taken.n},
-		{text: s.text(insertBlocks), args: blockArgs(s.db.dialect(), blocks), want: len(blocks)},
+	err = applySlowly(ctx, s.db, []engine.Step{
+		{Text: s.text(takeMarks), Args: taken.Args(), Want: taken.N},
+		{Text: s.text(insertBlocks), Args: blockArgs(s.db.Dialect(), blocks), Want: len(blocks)},
 	})
 	switch {
-	case errors.Is(err, errLost):
+	case errors.Is(err, engine.ErrLost):
 		return false, nil // another node was faster, and does the rest, too
-	case errors.Is(err, errUnknown):
+	case errors.Is(err, engine.ErrUnknown):
 		return true, nil // the next look finds what is left: a row is sealed once
 	case err != nil:
-		return false, fmt.Errorf("seal %d rows: %w", taken.n, err)
+		return false, fmt.Errorf("seal %d rows: %w", taken.N, err)
 	}
 	s.stats.sealed.Store(micros(now))
 	return len(marks) == sealMarks, nil
@@ -280,11 +281,11 @@ func (s *Store) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, 
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
 func (s *Store) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
-	asked := newRows(s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(of))
+	asked := engine.NewRows(s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
-		asked.text(t.merchant).flag(t.live).next()
+		asked.Text(t.merchant).Flag(t.live).Next()
 	}
-	list, err := many(ctx, s, selectHeads, scanHead, asked.args()...)
+	list, err := many(ctx, s, selectHeads, scanHead, asked.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}
@@ -302,17 +303,17 @@ func (s *Store) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, e
 	return heads, nil
 }
 
-func scanHead(r row) (h seal.Head, err error) {
+func scanHead(r engine.Row) (h seal.Head, err error) {
 	err = r.Scan(&h.Merchant, &h.Live, &h.N, &h.Hash)
 	return h, err
 }
 
-func blockArgs(d dialect, blocks []seal.Block) []any {
-	r := newRows(d, parseColumns(blockSpec), len(blocks))
+func blockArgs(d engine.Dialect, blocks []seal.Block) []any {
+	r := engine.NewRows(d, engine.ParseColumns(blockSpec), len(blocks))
 	for _, b := range blocks {
-		r.text(b.Merchant).flag(b.Live).number(b.N, b.At).text(b.Previous, b.Hash, hashes(b.Rows)).next()
+		r.Text(b.Merchant).Flag(b.Live).Number(b.N, b.At).Text(b.Previous, b.Hash, hashes(b.Rows)).Next()
 	}
-	return r.args()
+	return r.Args()
 }
 
 // oldestMark is a gauge among the due work: since when rows wait for a block.

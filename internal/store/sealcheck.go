@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Rules of the seals, as Check names them.
@@ -32,21 +33,21 @@ const (
 )
 
 var (
-	selectChain = statement(`
+	selectChain = engine.Statement(`
 SELECT merchant, live FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT 1`)
-	selectBlocks = statement(`
+	selectBlocks = engine.Statement(`
 SELECT ` + blockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`)
-	selectMarksAfter = statement(`
+	selectMarksAfter = engine.Statement(`
 SELECT ` + markColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`)
-	selectAllHeads = statement(`
+	selectAllHeads = engine.Statement(`
 SELECT b.merchant, b.live, b.n, b.hash FROM blocks AS b
 JOIN (SELECT merchant, live, max(n) AS n FROM blocks GROUP BY merchant, live) AS m
   ON m.merchant = b.merchant AND m.live = b.live AND m.n = b.n
 ORDER BY b.merchant, b.live`)
-	selectBlockHash = statement(`SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`)
+	selectBlockHash = engine.Statement(`SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`)
 )
 
-var selectSaid = statement(`SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`)
+var selectSaid = engine.Statement(`SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`)
 
 // movementsCounted stands among the accounts of a balance for the count of its movements.
 const movementsCounted ledger.Account = "movements"
@@ -62,13 +63,13 @@ func (s sums) add(of tenant, account ledger.Account, amount int64) {
 }
 
 // addTransfer adds the postings of a row of transfers.
-func (s sums) addTransfer(r *arrays, at int) {
+func (s sums) addTransfer(r *engine.Arrays, at int) {
 	var postings map[ledger.Account]int64
-	if json.Unmarshal([]byte(r.texts[transferPostings][at]), &postings) != nil {
+	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
 		return // somebody changed it: its hash does not fit
 	}
-	of := tenant{r.texts[sealedTransfers.merchant][at], r.bools[sealedTransfers.live][at]}
-	t := ledger.Transfer{Kind: ledger.Kind(r.texts[transferKind][at])}
+	of := tenant{r.Texts[sealedTransfers.merchant][at], r.Bools[sealedTransfers.live][at]}
+	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
 		t.Postings = append(t.Postings, ledger.Posting{Account: account, Amount: amount})
@@ -92,7 +93,7 @@ var (
 )
 
 func columnOf(t sealed, name string) int {
-	return slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	return slices.IndexFunc(t.columns, func(c engine.Column) bool { return c.Name == name })
 }
 
 // walked is how far the chains were gone through, and what was found in them.
@@ -147,7 +148,7 @@ func (c *checker) seals(ctx context.Context) error {
 		return err
 	}
 	for range 2 { // again, for what came meanwhile: the last snapshot is to find little
-		if err := c.walk(ctx, func(read func(asking) error) error { return c.read(ctx, byIndex, read) }); err != nil {
+		if err := c.walk(ctx, func(read func(engine.Asking) error) error { return c.read(ctx, engine.ByIndex, read) }); err != nil {
 			return err
 		}
 	}
@@ -176,9 +177,9 @@ func (c *checker) keptHeads(ctx context.Context) error {
 			continue
 		}
 		of, hash := p.tenant(), ""
-		err := c.read(ctx, byIndex, func(ask asking) error {
+		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 			hash = ""
-			return ask(selectBlockHash, []any{of.merchant, of.live, p.Block}, func(r row) error { return r.Scan(&hash) })
+			return ask(selectBlockHash, []any{of.merchant, of.live, p.Block}, func(r engine.Row) error { return r.Scan(&hash) })
 		})
 		if err != nil {
 			return err
@@ -190,18 +191,18 @@ func (c *checker) keptHeads(ctx context.Context) error {
 
 // walk goes through what follows the heads of all chains. snapshot reads one each time, or the
 // same again and again.
-func (c *checker) walk(ctx context.Context, snapshot func(func(asking) error) error) error {
+func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) error) error) error {
 	of, first := tenant{}, true
 	for {
 		var next tenant
 		found := false
-		err := snapshot(func(ask asking) error {
+		err := snapshot(func(ask engine.Asking) error {
 			found = false
 			n := int64(math.MaxInt64)
 			if first {
 				n = 0
 			}
-			return ask(selectChain, []any{of.merchant, of.live, n}, func(r row) error {
+			return ask(selectChain, []any{of.merchant, of.live, n}, func(r engine.Row) error {
 				found = true
 				return r.Scan(&next.merchant, &next.live)
 			})
@@ -212,7 +213,7 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(asking) error) er
 		of, first = next, false
 		for more := true; more; {
 			var got page
-			err := snapshot(func(ask asking) (err error) {
+			err := snapshot(func(ask engine.Asking) (err error) {
 				got, err = c.blocks(ask, of)
 				return err
 			})
@@ -251,7 +252,7 @@ func (c *checker) take(of tenant, got page) {
 	c.done(int64(len(got.ids)))
 }
 
-func scanBlock(r row) (b seal.Block, err error) {
+func scanBlock(r engine.Row) (b seal.Block, err error) {
 	var doc string
 	if err := r.Scan(&b.Merchant, &b.Live, &b.N, &b.At, &b.Previous, &b.Hash, &doc); err != nil {
 		return b, err
@@ -263,7 +264,7 @@ func scanBlock(r row) (b seal.Block, err error) {
 }
 
 // blocks proves the blocks that follow a chain's head.
-func (c *checker) blocks(ask asking, of tenant) (got page, err error) {
+func (c *checker) blocks(ask engine.Asking, of tenant) (got page, err error) {
 	last := c.walked.heads[of]
 	got.head, got.booked = last, sums{}
 	most := max(1, checkBlocks*c.rowsAtOnce/partRows)
@@ -316,7 +317,7 @@ func blockName(merchant string, live bool, n int64) string {
 }
 
 // marks proves the rows that wait for a block.
-func (c *checker) marks(ask asking) (got page, err error) {
+func (c *checker) marks(ask engine.Asking) (got page, err error) {
 	got.booked = sums{}
 	var last markRow
 	for {
@@ -346,7 +347,7 @@ func (c *checker) marks(ask asking) (got page, err error) {
 
 // rows proves that the rows are there and have the hashes they were written
 // with. in says where each was sealed.
-func (c *checker) rows(ask asking, got *page, hashes, in map[string]string) error {
+func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string) error {
 	ids := map[string][]string{}
 	tables := map[string]sealed{}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
@@ -357,15 +358,15 @@ func (c *checker) rows(ask asking, got *page, hashes, in map[string]string) erro
 	found := make(map[string]bool, len(hashes))
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		t := tables[name]
-		err := readSealed(c.db.dialect(), ask, t, ids[name], func(r *arrays, at int) {
-			id := r.texts[t.id][at]
+		err := readSealed(c.db.Dialect(), ask, t, ids[name], func(r *engine.Arrays, at int) {
+			id := r.Texts[t.id][at]
 			found[id] = true
 			if hashes[id] != t.hash(c.h, r, at) {
 				got.add(ruleRow, id, "was changed since it was sealed in "+in[id])
 			}
 			if name == sealedTransfers.name {
 				got.booked.addTransfer(r, at)
-				got.named = append(got.named, namedOf(id, r.texts[transferPayment][at], r.texts[transferClaim][at])...)
+				got.named = append(got.named, namedOf(id, r.Texts[transferPayment][at], r.Texts[transferClaim][at])...)
 			}
 		})
 		if err != nil {
@@ -381,17 +382,17 @@ func (c *checker) rows(ask asking, got *page, hashes, in map[string]string) erro
 }
 
 // readSealed reads rows of a sealed table whole and calls each for every one.
-func readSealed(d dialect, ask asking, t sealed, ids []string, each func(r *arrays, at int)) error {
-	asked := newRows(d, parseColumns("id TEXT"), len(ids))
+func readSealed(d engine.Dialect, ask engine.Asking, t sealed, ids []string, each func(r *engine.Arrays, at int)) error {
+	asked := engine.NewRows(d, engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
-		asked.text(id).next()
+		asked.Text(id).Next()
 	}
-	values := newArrays(t.columns, len(ids))
-	read := &rows{columns: t.columns, form: values}
+	values := engine.NewArrays(t.columns, len(ids))
+	read := &engine.Rows{Columns: t.columns, Form: values}
 	into := make([]any, len(t.columns))
-	return ask(t.read, asked.args(), func(r row) error {
+	return ask(t.read, asked.Args(), func(r engine.Row) error {
 		for i, c := range t.columns {
-			switch c.kind {
+			switch c.Kind {
 			case "TEXT":
 				into[i] = new(string)
 			case "BIGINT":
@@ -406,20 +407,20 @@ func readSealed(d dialect, ask asking, t sealed, ids []string, each func(r *arra
 		for _, value := range into {
 			switch v := value.(type) {
 			case *string:
-				read.text(*v)
+				read.Text(*v)
 			case *int64:
-				read.number(*v)
+				read.Number(*v)
 			case *bool:
-				read.flag(*v)
+				read.Flag(*v)
 			}
 		}
-		read.next()
-		each(values, read.n-1)
+		read.Next()
+		each(values, read.N-1)
 		return nil
 	})
 }
 
-func scanHash(r row) (hash string, err error) {
+func scanHash(r engine.Row) (hash string, err error) {
 	err = r.Scan(&hash)
 	return hash, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var sealedTables = []sealed{sealedAudit, sealedTransfers}
@@ -22,7 +23,7 @@ func idPrefix(t sealed) string {
 
 // selectTwice names rows of a part of the ids, as unsealed does.
 var (
-	selectTwice = statement(`
+	selectTwice = engine.Statement(`
 SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`)
 	sealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
   UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`
@@ -69,7 +70,7 @@ func (c *checker) countIDs(ctx context.Context, t sealed) error {
 	last := ""
 	for {
 		var ids []string
-		err := c.read(ctx, byIndex, func(ask asking) (err error) {
+		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) (err error) {
 			ids, err = collect(ask, t.ids, scanHash, last, countedAtOnce)
 			return err
 		})
@@ -94,10 +95,10 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 	begun := c.walked // what a snapshot adds is not kept where it is ended by others
 	broken, count := slices.Clone(c.broken), maps.Clone(c.count)
 	var differ []string
-	err := c.read(ctx, byIndex, func(ask asking) error {
+	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 		c.walked, c.broken, c.count = begun.copy(), slices.Clone(broken), maps.Clone(count)
 		c.walked.last = true
-		if err := c.walk(ctx, func(read func(asking) error) error { return read(ask) }); err != nil {
+		if err := c.walk(ctx, func(read func(engine.Asking) error) error { return read(ask) }); err != nil {
 			return err
 		}
 		c.walked.prove()
@@ -131,9 +132,9 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 }
 
 // balances compares what balances say with what was booked.
-func (c *checker) balances(ask asking, booked sums) error {
+func (c *checker) balances(ask engine.Asking, booked sums) error {
 	said := sums{}
-	err := ask(selectSaid, nil, func(r row) error {
+	err := ask(selectSaid, nil, func(r engine.Row) error {
 		var of tenant
 		var account ledger.Account
 		var amount int64
@@ -166,7 +167,7 @@ func (c *checker) balances(ask asking, booked sums) error {
 
 // differ lists the beginnings of ids where those that are there are not those that are sealed.
 // fresh are the ids that were sealed since the tables were counted, or wait.
-func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err error) {
+func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string, err error) {
 	for id, n := range fresh {
 		if n > 1 {
 			heads = append(heads, id)
@@ -177,7 +178,7 @@ func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err e
 			continue
 		}
 		var is sumOf
-		err := ask(sealedOf(head).idsIn, []any{head, head + behindAll}, func(r row) error {
+		err := ask(sealedOf(head).idsIn, []any{head, head + behindAll}, func(r engine.Row) error {
 			var id string
 			err := r.Scan(&id)
 			if fresh[id] == 0 {
@@ -200,7 +201,7 @@ func (t tallied) differ(ask asking, fresh map[string]int) (heads []string, err e
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
 		for _, r := range []rule{{ruleSealed, sealedOf(head).unsealed}, {ruleOnce, selectTwice}} {
-			if err := c.rule(ctx, r, byAnyPlan, head, head+behindAll); err != nil {
+			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+behindAll); err != nil {
 				return err
 			}
 		}

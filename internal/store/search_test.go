@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // manyPayments are of one shop and a few kinds, as a busy shop has them.
@@ -27,8 +28,8 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if pg, ok := s.db.(*pg); ok { // which plans by what there is
-			if err := pg.migrate(t.Context(), func(m migrator) error { return m.exec(manyPayments + "; ANALYZE payments; ANALYZE counters") }); err != nil {
+		if pg, ok := s.db.(*engine.Postgres); ok { // which plans by what there is
+			if err := pg.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(manyPayments + "; ANALYZE payments; ANALYZE counters") }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Of two nodes that make a secret of one name, or note a use at once, one loses.
@@ -39,13 +40,13 @@ var keyUsesTable = describe(table[pay.KeyUse]{
 })
 
 var (
-	selectSecrets = statement(`SELECT ` + secretsTable.list + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
+	selectSecrets = engine.Statement(`SELECT ` + secretsTable.list + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
 
-	selectKeyUses = statement(`
+	selectKeyUses = engine.Statement(`
 SELECT ` + keyUsesTable.listOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
-	countAddresses = statement(`
+	countAddresses = engine.Statement(`
 SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`)
-	selectUsages = statement(`
+	selectUsages = engine.Statement(`
 SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
 )
 
@@ -58,22 +59,22 @@ func (s *Store) Secrets(ctx context.Context) ([]pay.Sealed, error) {
 // each of the keys was used.
 func (s *Store) KeyUses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
-	ids, keys := newRows(s.db.dialect(), parseColumns("id TEXT"), len(uses)), newRows(s.db.dialect(), parseColumns("id TEXT"), len(uses))
+	ids, keys := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
-		ids.text(u.ID()).next()
+		ids.Text(u.ID()).Next()
 		if _, asked := addresses[u.Key]; !asked {
 			addresses[u.Key] = 0
-			keys.text(u.Key).next()
+			keys.Text(u.Key).Next()
 		}
 	}
-	list, err := many(ctx, s, selectKeyUses, keyUsesTable.scan(s), ids.args()...)
+	list, err := many(ctx, s, selectKeyUses, keyUsesTable.scan(s), ids.Args()...)
 	for _, u := range list {
 		known[u.ID()] = u
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.query(ctx, countAddresses, keys.args(), func(r row) error {
+	err = s.query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
 		var key string
 		var n int64
 		err := r.Scan(&key, &n)
@@ -92,7 +93,7 @@ type KeyUsage struct {
 // KeyUsages tells of a merchant's keys, by id. Those that were not used are left out.
 func (s *Store) KeyUsages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
-	err := s.query(ctx, selectUsages, []any{merchant}, func(r row) error {
+	err := s.query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
 		var key string
 		var last, n int64
 		err := r.Scan(&key, &last, &n)

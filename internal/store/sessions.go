@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var sessionsTable = describe(table[pay.Session]{
@@ -54,9 +55,9 @@ func (d *sessionDoc) into(_ *fields, v *pay.Session) error {
 }
 
 var (
-	selectSessionByHash = statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE hash = $1`)
-	selectSessionOf     = statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
-	selectSession       = statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectSessionByHash = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE hash = $1`)
+	selectSessionOf     = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
+	selectSession       = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
 
 // SessionByHash reads a session by the keyed hash of its token, which is the
@@ -81,7 +82,7 @@ func (s *Store) LeaseSessions(ctx context.Context, now, until time.Time, limit i
 }
 
 // Ids begin with their time, so the oldest are the first of the primary key.
-var purgeSessions = standalone(`
+var purgeSessions = engine.Standalone(`
 DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {for update})
 RETURNING id`)
 
@@ -89,7 +90,7 @@ RETURNING id`)
 // is the smallest id of a moment, and returns how many.
 func (s *Store) PurgeSessions(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
-	err := s.db.lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r row) error {
+	err := s.db.Lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++
 		var id string
 		return r.Scan(&id)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var settlementsTable = describe(table[pay.Settlement]{
@@ -118,7 +119,7 @@ var documentsTable = describe(table[pay.Document]{
 	},
 })
 
-var selectUnopened = statement(`
+var selectUnopened = engine.Statement(`
 SELECT ` + merchantsTable.listOf("m") + `, b.live FROM balances AS b JOIN merchants AS m ON m.id = b.merchant
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
 LIMIT $1`)
@@ -133,7 +134,7 @@ type Unopened struct {
 // Unopened lists merchants who have no open settlement yet.
 func (s *Store) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
 	scan := merchantsTable.scan(s)
-	return many(ctx, s, selectUnopened, func(r row) (u Unopened, err error) {
+	return many(ctx, s, selectUnopened, func(r engine.Row) (u Unopened, err error) {
 		u.Merchant, err = scan(rowWith{r, &u.Live})
 		return u, err
 	}, limit)
@@ -144,7 +145,7 @@ const claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 
 // firstUnsettled looks at each kind for its oldest transfer that is not
 // claimed.
-var firstUnsettled = statement(func() string {
+var firstUnsettled = engine.Statement(func() string {
 	var parts []string
 	for _, kind := range pay.SettledKinds() {
 		parts = append(parts, fmt.Sprintf(`SELECT at FROM (SELECT t.at FROM transfers AS t
@@ -158,7 +159,7 @@ var firstUnsettled = statement(func() string {
 // on that no settlement has claimed; zero where there is none.
 func (s *Store) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
 	var at int64
-	err := s.db.walk(ctx, s.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r row) error {
+	err := s.db.Walk(ctx, s.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
 	})
 	return fromMicros(at), err
@@ -168,11 +169,11 @@ func (s *Store) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.
 // costs no more than that part. What belongs to a payment comes with its
 // capture or after it.
 var (
-	selectUnsettledCaptures = statement(`
+	selectUnsettledCaptures = engine.Statement(`
 SELECT ` + transfersTable.listOf("t") + `, t.at FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND NOT ` + claimed + `
 ORDER BY t.at LIMIT $6`)
-	selectUnsettled = statement(`
+	selectUnsettled = engine.Statement(`
 SELECT ` + transfersTable.listOf("t") + `, coalesce(c.at, 0)
 FROM transfers AS t LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.at, 0) <= $5 AND NOT ` + claimed + `
@@ -190,7 +191,7 @@ func (s *Store) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor,
 	var list []pay.Unsettled
 	scan := s.scanUnsettled()
 	args := []any{scope.Merchant, scope.Live, string(kind), micros(from.At), micros(matured), limit}
-	err := s.db.walk(ctx, s.text(text), args, func(r row) error {
+	err := s.db.Walk(ctx, s.text(text), args, func(r engine.Row) error {
 		u, err := scan(r)
 		list = append(list, u)
 		return err
@@ -199,9 +200,9 @@ func (s *Store) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor,
 }
 
 // scanUnsettled returns what reads a transfer and when its payment was captured.
-func (s *Store) scanUnsettled() func(row) (pay.Unsettled, error) {
+func (s *Store) scanUnsettled() func(engine.Row) (pay.Unsettled, error) {
 	scan := transfersTable.scan(s)
-	return func(r row) (u pay.Unsettled, err error) {
+	return func(r engine.Row) (u pay.Unsettled, err error) {
 		var captured int64
 		u.Transfer, err = scan(rowWith{r, &captured})
 		u.Captured = fromMicros(captured)
@@ -225,19 +226,19 @@ func parsePostings(text string) ([]ledger.Posting, error) {
 }
 
 var (
-	selectSettlement = statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE id = $1`)
-	selectOpen       = statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
-	listSettlements  = statement(`
+	selectSettlement = engine.Statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE id = $1`)
+	selectOpen       = engine.Statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
+	listSettlements  = engine.Statement(`
 SELECT ` + settlementsTable.list + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5 AND number < $6
 ORDER BY number DESC LIMIT $7 OFFSET $8`)
-	countSettlements = statement(`
+	countSettlements = engine.Statement(`
 SELECT count(*) FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5`)
-	settledBefore = statement(`
+	settledBefore = engine.Statement(`
 SELECT ` + settlementsTable.list + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND status <> 'open' AND last_at <= $3 ORDER BY number DESC LIMIT 1`)
-	allSettlements = statement(`
+	allSettlements = engine.Statement(`
 SELECT ` + settlementsTable.list + ` FROM settlements
 WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
 )
@@ -301,7 +302,7 @@ func (s *Store) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time
 	return one(ctx, s, settledBefore, settlementsTable.scan(s), scope.Merchant, scope.Live, micros(at))
 }
 
-var selectLines = statement(`
+var selectLines = engine.Statement(`
 SELECT ` + linesTable.listOf("l") + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`)
@@ -309,11 +310,11 @@ WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIM
 // What a shop may read of a settlement: its own lines, and those that are of no payment.
 var (
 	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
-	selectShopLines = statement(`
+	selectShopLines = engine.Statement(`
 SELECT ` + linesTable.listOf("l") + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $3 AND l.number > 0` + ofShop + ` ORDER BY l.number LIMIT $4 OFFSET $5`)
-	countShopLines = statement(`
+	countShopLines = engine.Statement(`
 SELECT count(*) FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 )
@@ -337,18 +338,18 @@ func (s *Store) SettlementLines(ctx context.Context, settlement string, after in
 	return many(ctx, s, selectLines, scanAnd(s, linesTable, withOrder), settlement, after, limit)
 }
 
-var selectSettled = statement(`
+var selectSettled = engine.Statement(`
 SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l ON l.id = r.id JOIN settlements AS s ON s.id = l.settlement`)
 
 // SettledAs tells where the settlements stand that claimed the captures of
 // payments, by payment; those of which no settlement has are left out.
 func (s *Store) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
-	ids := newRows(s.db.dialect(), parseColumns("id TEXT"), len(payments))
+	ids := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
-		ids.text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").next()
+		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
 	}
 	settled := map[string]pay.SettlementStatus{}
-	err := s.query(ctx, selectSettled, ids.args(), func(r row) error {
+	err := s.query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
 		var payment string
 		var status pay.SettlementStatus
 		err := r.Scan(&payment, &status)
@@ -375,7 +376,7 @@ func (s *Store) LeaseReceipts(ctx context.Context, now, until time.Time, limit i
 }
 
 // selectUnpaid is what is closed, not paid, and to be paid out by itself.
-var selectUnpaid = statement(`
+var selectUnpaid = engine.Statement(`
 SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
 
 // UnpaidSettlements reads the settlements of a merchant that are closed, not paid, and to be paid out by
@@ -384,7 +385,7 @@ func (s *Store) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.S
 	return many(ctx, s, selectUnpaid, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 
-var selectDocument = statement(`SELECT ` + documentsTable.list + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
+var selectDocument = engine.Statement(`SELECT ` + documentsTable.list + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
 func (s *Store) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {

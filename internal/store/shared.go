@@ -2,16 +2,14 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	modernc "modernc.org/sqlite"
-
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Shared is a database in memory that several Stores use at once, as the nodes of a
@@ -21,7 +19,7 @@ import (
 // What stands between a node and the database is its Through. A Store that is opened
 // by its address has neither, and pays for neither.
 type Shared struct {
-	db *lite
+	db *engine.Lite
 
 	mu    sync.Mutex // owns nodes
 	nodes map[*Store]struct{}
@@ -47,7 +45,7 @@ const (
 )
 
 // ErrRefused is what a Through says of a commit that the database refused: it is proved
-// not to be written. ErrDown says that it was not sent. After any other error of a
+// not to be written. engine.ErrDown says that it was not sent. After any other error of a
 // Through's own nobody knows.
 var ErrRefused = errors.New("the database refused a statement")
 
@@ -61,20 +59,10 @@ type Through func(ctx context.Context, t Trip, run func(context.Context) error) 
 // run when its caller was told that it failed: a commit that was on its way.
 func (t Trip) Blind() bool { return t.Kind == TripCommit }
 
-// virtualClock makes SQLite ask for the time where Go does: it would ask the machine.
-// In a bubble of testing/synctest that is the bubble's, since the function is called
-// by the goroutine that runs the statement. It is one for the process.
-var virtualClock sync.Once
-
 // OpenShared opens an SQLite database for several Stores, whose clock is now. It holds
 // what Content returned of another one; nil is an empty one. Close it after them.
 func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Shared, error) {
-	virtualClock.Do(func() {
-		modernc.MustRegisterScalarFunction("unixepoch", 1, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
-			return float64(now().UnixMicro()) / 1e6, nil
-		})
-	})
-	db, err := openMemory(ctx, content)
+	db, err := engine.OpenMemory(ctx, content, now)
 	if err != nil {
 		return nil, err
 	}
@@ -82,21 +70,21 @@ func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Sha
 }
 
 // Content is all that the database holds.
-func (s *Shared) Content() ([]byte, error) { return s.db.serialized() }
+func (s *Shared) Content() ([]byte, error) { return s.db.Serialized() }
 
 // Close disconnects, and the database is no more.
-func (s *Shared) Close() { s.db.close() }
+func (s *Shared) Close() { s.db.Close() }
 
 // connect opens what a Store stands on: its address, or a way into what it shares.
-func connect(ctx context.Context, database string, o Options) (engine, error) {
+func connect(ctx context.Context, database string, o Options) (engine.DB, error) {
 	if o.Shared == nil {
-		return open(ctx, database, o.Log)
+		return engine.Open(ctx, database, o.Log)
 	}
 	through := o.Through
 	if through == nil {
 		through = func(ctx context.Context, _ Trip, run func(context.Context) error) error { return run(ctx) }
 	}
-	return &travelling{engine: o.Shared.db, through: through}, nil
+	return &travelling{DB: o.Shared.db, through: through}, nil
 }
 
 // join makes a Store one of those who are told what the others wrote.
@@ -132,45 +120,45 @@ func (s *Store) tell(change *pay.Change) {
 
 // travelling is an engine that is reached through something.
 type travelling struct {
-	engine
+	engine.DB
 	through Through
 }
 
-// close leaves the database to the others.
-func (t *travelling) close() {}
+// Close leaves the database to the others.
+func (t *travelling) Close() {}
 
-func (t *travelling) query(ctx context.Context, text string, args []any, each func(row) error) error {
+func (t *travelling) Query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
 	return t.through(ctx, Trip{TripRead, []string{text}, args}, func(ctx context.Context) error {
-		return t.engine.query(ctx, text, args, each)
+		return t.DB.Query(ctx, text, args, each)
 	})
 }
 
-func (t *travelling) walk(ctx context.Context, text string, args []any, each func(row) error) error {
+func (t *travelling) Walk(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
 	return t.through(ctx, Trip{TripRead, []string{text}, args}, func(ctx context.Context) error {
-		return t.engine.walk(ctx, text, args, each)
+		return t.DB.Walk(ctx, text, args, each)
 	})
 }
 
-func (t *travelling) lease(ctx context.Context, text string, args []any, each func(row) error) error {
+func (t *travelling) Lease(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
 	return t.through(ctx, Trip{TripLease, []string{text}, args}, func(ctx context.Context) error {
-		return t.engine.lease(ctx, text, args, each)
+		return t.DB.Lease(ctx, text, args, each)
 	})
 }
 
-func (t *travelling) hold(ctx context.Context, text string, args []any, each func(row) error) error {
-	return t.lease(ctx, text, args, each)
+func (t *travelling) Hold(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
+	return t.Lease(ctx, text, args, each)
 }
 
-func (t *travelling) apply(ctx context.Context, look, steps []step) error {
-	return t.commit(ctx, steps, func(ctx context.Context) error { return t.engine.apply(ctx, look, steps) })
+func (t *travelling) Apply(ctx context.Context, look, steps []engine.Step) error {
+	return t.commit(ctx, steps, func(ctx context.Context) error { return t.DB.Apply(ctx, look, steps) })
 }
 
-func (t *travelling) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
-	return t.commit(ctx, guards, func(ctx context.Context) error { return t.engine.transact(ctx, guards, decide) })
+func (t *travelling) Transact(ctx context.Context, guards []engine.Step, decide func() ([]engine.Step, error)) error {
+	return t.commit(ctx, guards, func(ctx context.Context) error { return t.DB.Transact(ctx, guards, decide) })
 }
 
 // commit makes a trip of a transaction. Its end is the transaction's own, or unknown.
-func (t *travelling) commit(ctx context.Context, steps []step, run func(context.Context) error) error {
+func (t *travelling) commit(ctx context.Context, steps []engine.Step, run func(context.Context) error) error {
 	var own atomic.Pointer[error]
 	err := t.through(ctx, commitTrip(steps), func(ctx context.Context) error {
 		end := run(ctx)
@@ -178,39 +166,39 @@ func (t *travelling) commit(ctx context.Context, steps []step, run func(context.
 		return end
 	})
 	switch end := own.Load(); {
-	case err == nil, end != nil && errors.Is(err, *end) && *end != nil, errors.Is(err, ErrDown), errors.Is(err, ErrRefused):
+	case err == nil, end != nil && errors.Is(err, *end) && *end != nil, errors.Is(err, engine.ErrDown), errors.Is(err, ErrRefused):
 		return err
 	}
-	return fmt.Errorf("%w: %w", errUnknown, err)
+	return fmt.Errorf("%w: %w", engine.ErrUnknown, err)
 }
 
-// claim does nothing: the nodes of a world share its file.
-func (t *travelling) claim() error { return nil }
-func (t *travelling) alone() bool  { return false }
+// Claim does nothing: the nodes of a world share its file.
+func (t *travelling) Claim() error { return nil }
+func (t *travelling) Alone() bool  { return false }
 
-func commitTrip(steps []step) Trip {
+func commitTrip(steps []engine.Step) Trip {
 	trip := Trip{Kind: TripCommit}
 	for i, s := range steps {
 		if i == 0 {
-			trip.Args = s.args
+			trip.Args = s.Args
 		}
-		trip.Texts = append(trip.Texts, s.text)
+		trip.Texts = append(trip.Texts, s.Text)
 	}
 	return trip
 }
 
-func (t *travelling) migrate(ctx context.Context, run func(migrator) error) error {
-	return t.through(ctx, Trip{Kind: TripSchema}, func(ctx context.Context) error { return t.engine.migrate(ctx, run) })
+func (t *travelling) Migrate(ctx context.Context, run func(engine.Migrator) error) error {
+	return t.through(ctx, Trip{Kind: TripSchema}, func(ctx context.Context) error { return t.DB.Migrate(ctx, run) })
 }
 
-func (t *travelling) ping(ctx context.Context) error {
-	err := t.through(ctx, Trip{Kind: TripRead}, t.engine.ping)
+func (t *travelling) Ping(ctx context.Context) error {
+	err := t.through(ctx, Trip{Kind: TripRead}, t.DB.Ping)
 	if err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
 }
 
-func (t *travelling) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
-	return t.through(ctx, Trip{Kind: TripRead}, func(ctx context.Context) error { return t.engine.snapshot(ctx, how, read) })
+func (t *travelling) Snapshot(ctx context.Context, how engine.Lookups, read func(engine.Asking) error) error {
+	return t.through(ctx, Trip{Kind: TripRead}, func(ctx context.Context) error { return t.DB.Snapshot(ctx, how, read) })
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) transaction(batch []*waiting) *trace.Span {
 
 // system names the database as OpenTelemetry does.
 func (s *Store) system() string {
-	if s.db.dialect() == postgres {
+	if s.db.Dialect() == engine.PostgreSQL {
 		return "postgresql"
 	}
 	return "sqlite"

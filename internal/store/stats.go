@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Failure is why a change was not written, or not known to be.
@@ -37,7 +39,7 @@ func failure(err error) Failure {
 		failure Failure
 	}{
 		{ErrStale, FailedStale}, {ErrDuplicate, FailedDuplicate}, {ErrInsufficient, FailedInsufficient},
-		{ErrDown, FailedDown}, {ErrUnknown, FailedUnknown}, {ErrBusy, FailedFull},
+		{engine.ErrDown, FailedDown}, {ErrUnknown, FailedUnknown}, {engine.ErrBusy, FailedFull},
 	} {
 		if errors.Is(err, is.err) {
 			return is.failure
@@ -114,11 +116,11 @@ func (s *Store) Stats() Stats {
 }
 
 // Pools tells how the database's connections are used. It asks the database nothing.
-func (s *Store) Pools() []Pool { return s.db.pools() }
+func (s *Store) Pools() []engine.Pool { return s.db.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
 func (s *Store) Engine() string {
-	if s.db.dialect() == postgres {
+	if s.db.Dialect() == engine.PostgreSQL {
 		return "postgres"
 	}
 	return "sqlite"
@@ -131,5 +133,5 @@ func (s *Store) Tidy(ctx context.Context) error {
 	if s.stats.tidied.Swap(commits) == commits {
 		return nil
 	}
-	return s.db.tidy(ctx)
+	return s.db.Tidy(ctx)
 }

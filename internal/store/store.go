@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -34,6 +35,10 @@ var (
 	ErrDuplicate = errors.New("already done")
 	// ErrInsufficient: a balance would fall below its floor.
 	ErrInsufficient = errors.New("balance below its floor")
+	// ErrBusy: the queue of changes is full, or the store is closing. Nothing was written.
+	ErrBusy = engine.ErrBusy
+	// ErrDown: the database cannot be reached now, or does not answer. Nothing was written.
+	ErrDown = engine.ErrDown
 	// ErrUnknown: the database did not say in time what became of a change. It may be
 	// written, also later. Whoever gets it reads, or repeats with the same key, before
 	// he decides again.
@@ -89,7 +94,7 @@ type Options struct {
 // Store is a database. It is safe for use by many goroutines. Close it when
 // nobody uses it any more.
 type Store struct {
-	db         engine
+	db         engine.DB
 	log        *slog.Logger
 	delivered  func([]Dispatch)
 	widened    func()
@@ -142,7 +147,7 @@ func (s *Store) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, pe
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
 //
-// Errors: ErrOldSchema.
+// Errors: engine.ErrOldSchema.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -156,14 +161,14 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := bring(ctx, db, list, o); err != nil {
-		db.close()
+		db.Close()
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
 	s := &Store{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
-		migrations: list, texts: db.dialect().texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
+		migrations: list, texts: db.Dialect().Texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
@@ -173,14 +178,14 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s.node.s, s.node.joined = s, make(chan struct{}, 1)
 	if _, err := s.readRolledUp(ctx); err != nil {
 		end()
-		db.close()
+		db.Close()
 		return nil, err
 	}
 	n := max(o.Committers, 1)
-	if o.Committers == 0 && db.dialect() == postgres {
+	if o.Committers == 0 && db.Dialect() == engine.PostgreSQL {
 		n = 2
 	}
-	if db.dialect() == sqlite {
+	if db.Dialect() == engine.SQLite {
 		n = 1
 	}
 	for range n {
@@ -213,7 +218,7 @@ func (s *Store) Close() {
 		}
 	}
 	s.end()
-	s.db.close()
+	s.db.Close()
 }
 
 // leave removes what others know this process by.
@@ -228,7 +233,7 @@ func (s *Store) leave() error {
 }
 
 // Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.db.ping(ctx) }
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // proofKept is how long a commit proves that the next one is possible.
 const proofKept = time.Second
@@ -247,11 +252,11 @@ func (s *Store) Writes(ctx context.Context) error {
 // PrepareAll checks every statement of the package against the database.
 func (s *Store) PrepareAll(ctx context.Context) error {
 	for text, translated := range s.texts {
-		if err := s.db.prepare(ctx, translated); err != nil {
+		if err := s.db.Prepare(ctx, translated); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}
-		if counted, ok := countedTexts()[translated]; ok && s.db.dialect() == postgres {
-			if err := s.db.prepare(ctx, counted); err != nil {
+		if counted, ok := engine.CountedTexts()[translated]; ok && s.db.Dialect() == engine.PostgreSQL {
+			if err := s.db.Prepare(ctx, counted); err != nil {
 				return fmt.Errorf("%s, counted: %w", text, err)
 			}
 		}
@@ -269,8 +274,8 @@ func long(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // query runs a reading statement of the package.
-func (s *Store) query(ctx context.Context, text string, args []any, each func(row) error) error {
-	return s.db.query(ctx, s.text(text), args, each)
+func (s *Store) query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
+	return s.db.Query(ctx, s.text(text), args, each)
 }
 
 // text is the statement for the engine. One that is not made by statement
@@ -284,10 +289,10 @@ func (s *Store) text(query string) string {
 }
 
 // one reads a single row or fails with ErrNotFound.
-func one[T any](ctx context.Context, s *Store, text string, scan func(row) (T, error), args ...any) (T, error) {
+func one[T any](ctx context.Context, s *Store, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
 	var got T
 	found := false
-	err := s.query(ctx, text, args, func(r row) (err error) {
+	err := s.query(ctx, text, args, func(r engine.Row) (err error) {
 		found = true
 		got, err = scan(r)
 		return err
@@ -299,9 +304,9 @@ func one[T any](ctx context.Context, s *Store, text string, scan func(row) (T, e
 }
 
 // many reads all rows.
-func many[T any](ctx context.Context, s *Store, text string, scan func(row) (T, error), args ...any) ([]T, error) {
+func many[T any](ctx context.Context, s *Store, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
 	var list []T
-	err := s.query(ctx, text, args, func(r row) error {
+	err := s.query(ctx, text, args, func(r engine.Row) error {
 		got, err := scan(r)
 		list = append(list, got)
 		return err
@@ -310,9 +315,9 @@ func many[T any](ctx context.Context, s *Store, text string, scan func(row) (T, 
 }
 
 // atMost reads all rows, which are limit at most, each into its place in the list.
-func atMost[T any](ctx context.Context, s *Store, limit int, text string, read func(row, *T) error, args ...any) ([]T, error) {
+func atMost[T any](ctx context.Context, s *Store, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
 	var list []T
-	err := s.query(ctx, text, args, func(r row) error {
+	err := s.query(ctx, text, args, func(r engine.Row) error {
 		if list == nil {
 			list = make([]T, 0, min(limit, 128))
 		}

@@ -13,23 +13,24 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var (
-	storyReceipts = statement(`
+	storyReceipts = engine.Statement(`
 SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
-	storyTransfers = statement(`
+	storyTransfers = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
-	storyClaims = statement(`
+	storyClaims = engine.Statement(`
 SELECT ` + claimsTable.list + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
-	storyMoves = statement(`
+	storyMoves = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
-	storyWithdrawal = statement(`
+	storyWithdrawal = engine.Statement(`
 SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
-	storyEvents = statement(`
+	storyEvents = engine.Statement(`
 SELECT at, type, id, object, sequence FROM events
 WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`)
-	storyDeliveries = statement(`
+	storyDeliveries = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries
 WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
 )
@@ -102,7 +103,7 @@ func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id st
 // chapter is a part of a story, a line for each row.
 type chapter struct {
 	name, query string
-	line        func(row) (string, error)
+	line        func(engine.Row) (string, error)
 	args        []any
 }
 
@@ -236,14 +237,14 @@ func tell(b *strings.Builder, chapter string, lines []string) {
 	fmt.Fprintf(b, "%s:\n  %s\n", chapter, strings.Join(lines, "\n  "))
 }
 
-func receiptLine(r row) (string, error) {
+func receiptLine(r engine.Row) (string, error) {
 	var at int64
 	var verdict, id string
 	err := r.Scan(&at, &verdict, &id)
 	return entry(at, "%s %s", verdict, id), err
 }
 
-func transferLine(r row) (string, error) {
+func transferLine(r engine.Row) (string, error) {
 	var at int64
 	var kind, id, owner, text string
 	if err := r.Scan(&at, &kind, &id, &owner, &text); err != nil {
@@ -268,7 +269,7 @@ func transferLine(r row) (string, error) {
 	return line, nil
 }
 
-func (s *Store) claimLine(r row) (string, error) {
+func (s *Store) claimLine(r engine.Row) (string, error) {
 	c, err := claimsTable.scan(s)(r)
 	if err != nil {
 		return "", err
@@ -283,14 +284,14 @@ func (s *Store) claimLine(r row) (string, error) {
 	return line, nil
 }
 
-func eventLine(r row) (string, error) {
+func eventLine(r engine.Row) (string, error) {
 	var at, sequence int64
 	var kind, id, object string
 	err := r.Scan(&at, &kind, &id, &object, &sequence)
 	return entry(at, "%s %s, number %d of %s", kind, id, sequence, object), err
 }
 
-func deliveryLine(r row) (string, error) {
+func deliveryLine(r engine.Row) (string, error) {
 	d, err := deliveriesTable.scan(nil)(r)
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // beforeStrays is how the schema was before payments knew of late money.
@@ -50,13 +51,13 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.db.migrate(ctx, func(m migrator) error {
-			if err := m.exec(beforeStrays); err != nil {
+		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+			if err := m.Exec(beforeStrays); err != nil {
 				return err
 			}
 			for _, migration := range list {
 				if strings.Contains(migration.text, `"strays"`) {
-					return m.exec(s.db.dialect().sql(migration.text))
+					return m.Exec(s.db.Dialect().SQL(migration.text))
 				}
 			}
 			t.Error("no migration notes late money")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // table is all there is to know of the rows of one kind. Its fields name the columns; what
@@ -28,7 +29,7 @@ type table[T any] struct {
 	// oftenMet: a batch looks for such rows before it writes anything.
 	oftenMet bool
 
-	columns []column
+	columns []engine.Column
 	list    string // of the columns that are read
 	insert  string
 	update  string
@@ -56,14 +57,14 @@ func describe[T any](t table[T]) *table[T] {
 	t.fields(&fields{columns: &t.columns}, new(T))
 	var names, values, sets, read, spec []string
 	for _, c := range t.columns {
-		names = append(names, c.name)
-		values = append(values, "r."+c.name)
-		spec = append(spec, c.name+" "+c.kind)
-		if !c.fixed {
-			sets = append(sets, c.name+" = r."+c.name)
+		names = append(names, c.Name)
+		values = append(values, "r."+c.Name)
+		spec = append(spec, c.Name+" "+c.Kind)
+		if !c.Fixed {
+			sets = append(sets, c.Name+" = r."+c.Name)
 		}
-		if !c.writeOnly {
-			read = append(read, c.name)
+		if !c.WriteOnly {
+			read = append(read, c.Name)
 		}
 	}
 	t.list = strings.Join(read, ", ")
@@ -79,45 +80,45 @@ func describe[T any](t table[T]) *table[T] {
 	case staleAnyhow, duplicateAnyhow:
 		t.insert += " ON CONFLICT DO NOTHING RETURNING id"
 	}
-	statement(t.insert)
+	engine.Statement(t.insert)
 	if t.version != nil {
-		t.update = statement("UPDATE " + t.name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
+		t.update = engine.Statement("UPDATE " + t.name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
 			" WHERE " + t.name + ".id = r.id AND " + t.name + ".version = r.version - 1 AND {among " + t.name + ".id id} AND {unless lost} RETURNING " + t.name + ".id")
 		// A subquery for each row is a lookup, whatever the planner thinks of the table's size.
-		t.look = statement("SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
+		t.look = engine.Statement("SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
 			" WHERE coalesce((SELECT t.version FROM " + t.name + " AS t WHERE t.id = r.id), 0) <> r.version - 1")
 	}
 	if t.oftenMet {
-		t.taken = statement("SELECT {lost " + t.name + ".id} FROM " + t.name + " WHERE {given " + t.name + ".id}")
+		t.taken = engine.Statement("SELECT {lost " + t.name + ".id} FROM " + t.name + " WHERE {given " + t.name + ".id}")
 	}
 	return &t
 }
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t *table[T]) rows(s *Store, items []*T) *rows {
+func (t *table[T]) rows(s *Store, items []*T) *engine.Rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
-	r := newRows(s.db.dialect(), t.columns, len(items))
+	r := engine.NewRows(s.db.Dialect(), t.columns, len(items))
 	t.gather(r, s.personal, items)
 	return r
 }
 
-func (t *table[T]) gather(r *rows, p personal, items []*T) {
+func (t *table[T]) gather(r *engine.Rows, p personal, items []*T) {
 	f := fields{rows: r, personal: p}
 	for _, item := range items {
 		t.fields(&f, item)
-		r.next()
+		r.Next()
 	}
 }
 
 // reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
 // of the rows is encrypted, s may be nil.
-func (t *table[T]) reader(s *Store) func(row, *T) error {
+func (t *table[T]) reader(s *Store) func(engine.Row, *T) error {
 	f := fields{s: s, into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
 	if s != nil {
 		f.personal = s.personal
 	}
-	return func(r row, item *T) error {
+	return func(r engine.Row, item *T) error {
 		f.into, f.late = f.into[:0], f.late[:0]
 		t.fields(&f, item)
 		if err := r.Scan(f.into...); err != nil {
@@ -133,18 +134,18 @@ func (t *table[T]) reader(s *Store) func(row, *T) error {
 }
 
 // scan is reader for one row at a time.
-func (t *table[T]) scan(s *Store) func(row) (T, error) {
+func (t *table[T]) scan(s *Store) func(engine.Row) (T, error) {
 	read := t.reader(s)
-	return func(r row) (item T, err error) {
+	return func(r engine.Row) (item T, err error) {
 		err = read(r, &item)
 		return item, err
 	}
 }
 
 // scanAnd is scan for rows with one column more.
-func scanAnd[T, M any](s *Store, t *table[T], more func(*T, M)) func(row) (T, error) {
+func scanAnd[T, M any](s *Store, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
 	scan := t.scan(s)
-	return func(r row) (T, error) {
+	return func(r engine.Row) (T, error) {
 		var m M
 		item, err := scan(rowWith{r, &m})
 		more(&item, m)
@@ -154,12 +155,12 @@ func scanAnd[T, M any](s *Store, t *table[T], more func(*T, M)) func(row) (T, er
 
 // rowWith is a row with one column more.
 type rowWith struct {
-	row
+	engine.Row
 	last any
 }
 
 // Scan is for row.
-func (r rowWith) Scan(into ...any) error { return r.row.Scan(append(into, r.last)...) }
+func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
 
 // listOf is list, of a table that a statement calls otherwise.
 func (t *table[T]) listOf(alias string) string { return of(alias, t.list) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // kind is a table as Commit sees it, whatever its rows are.
@@ -16,8 +17,8 @@ type kind interface {
 	// met reports whether a change lost to a row that is a duplicate of its own, not to a later version.
 	lostToDuplicate(c *pay.Change, missing func(id string) bool) bool
 	// guards adds what can be lost, and inserts what cannot.
-	guards(w *write, steps []step) []step
-	inserts(w *write, steps []step) []step
+	guards(w *write, steps []engine.Step) []engine.Step
+	inserts(w *write, steps []engine.Step) []engine.Step
 }
 
 // written are the tables that Commit writes, in the order in which it locks their rows: the same in
@@ -59,7 +60,7 @@ func (t *table[T]) lostToDuplicate(c *pay.Change, missing func(id string) bool) 
 	return false
 }
 
-func (t *table[T]) guards(w *write, steps []step) []step {
+func (t *table[T]) guards(w *write, steps []engine.Step) []engine.Step {
 	if t.version != nil {
 		steps = t.replace(w, steps, gather(w.batch, t.of, func(item *T) bool { return !t.isNew(item) }))
 	}
@@ -79,7 +80,7 @@ func (t *table[T]) guards(w *write, steps []step) []step {
 	return t.won(w, steps, t.insert, items)
 }
 
-func (t *table[T]) inserts(w *write, steps []step) []step {
+func (t *table[T]) inserts(w *write, steps []engine.Step) []engine.Step {
 	if t.met.guardsNew() {
 		return steps
 	}
@@ -87,7 +88,7 @@ func (t *table[T]) inserts(w *write, steps []step) []step {
 }
 
 // replace updates rows that somebody may have updated before.
-func (t *table[T]) replace(w *write, steps []step, items []*T) []step {
+func (t *table[T]) replace(w *write, steps []engine.Step, items []*T) []engine.Step {
 	t.foreseeMoved(w, items)
 	return t.won(w, steps, t.update, items)
 }
@@ -101,37 +102,37 @@ func (t *table[T]) foreseeMoved(w *write, items []*T) {
 
 // versions are the arguments of a statement about rows with their versions.
 func (t *table[T]) versions(w *write, items []*T) []any {
-	rows := newRows(w.s.db.dialect(), versionColumns, len(items))
+	rows := engine.NewRows(w.s.db.Dialect(), versionColumns, len(items))
 	for _, item := range items {
-		rows.text(t.id(item)).number(t.version(item)).next()
+		rows.Text(t.id(item)).Number(t.version(item)).Next()
 	}
-	return rows.args()
+	return rows.Args()
 }
 
 // won runs a statement that returns the ids it did write.
-func (t *table[T]) won(w *write, steps []step, text string, items []*T) []step {
+func (t *table[T]) won(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, step{w.s.text(text), t.rows(w.s, items).args(), w.win, len(items)})
+	return append(steps, engine.Step{Text: w.s.text(text), Args: t.rows(w.s, items).Args(), Each: w.win, Want: len(items)})
 }
 
 // removed is won for rows that leave the table.
-func (t *table[T]) removed(w *write, steps []step, text string, items []*T) []step {
+func (t *table[T]) removed(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
 	t.foreseeMoved(w, items)
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
-	return append(steps, step{w.s.text(text), t.versions(w, items), w.win, len(items)})
+	return append(steps, engine.Step{Text: w.s.text(text), Args: t.versions(w, items), Each: w.win, Want: len(items)})
 }
 
 // add adds rows.
-func (t *table[T]) add(w *write, steps []step, items []*T) []step {
+func (t *table[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, step{text: w.s.text(t.insert), args: t.rows(w.s, items).args()})
+	return append(steps, engine.Step{Text: w.s.text(t.insert), Args: t.rows(w.s, items).Args()})
 }
 
 // gather collects the rows of one kind that are to be written in one way.

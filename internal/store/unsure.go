@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var (
 	// Each table by its own index, before the two are merged.
-	selectUnsure = statement(`
+	selectUnsure = engine.Statement(`
 SELECT ` + paymentsTable.list + ` FROM (
   SELECT ` + paymentsTable.list + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
 UNION ALL
@@ -16,10 +17,10 @@ SELECT ` + paymentsTable.list + ` FROM (
   SELECT ` + paymentsTable.list + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
 ORDER BY unsure_at LIMIT $1`)
 
-	selectWaitingWithdrawals = statement(`
+	selectWaitingWithdrawals = engine.Statement(`
 SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`)
-	selectAnyWithdrawal   = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
-	selectSentWithdrawals = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
+	selectAnyWithdrawal   = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
+	selectSentWithdrawals = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
 // Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var verificationsTable = describe(table[pay.Verification]{
@@ -46,13 +47,13 @@ func (d *verificationDoc) into(_ *fields, v *pay.Verification) error {
 }
 
 var (
-	selectVerification     = statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1 AND merchant = $2 AND live = $3`)
-	selectAnyVerification  = statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1`)
-	selectOpenVerification = statement(`
+	selectVerification     = engine.Statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1 AND merchant = $2 AND live = $3`)
+	selectAnyVerification  = engine.Statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1`)
+	selectOpenVerification = engine.Statement(`
 SELECT ` + verificationsTable.list + ` FROM verifications
 WHERE merchant = $1 AND live = $2 AND status IN ('requires_input', 'processing')`)
-	selectLevels      = statement(`SELECT DISTINCT level FROM verifications WHERE merchant = $1 AND live = $2 AND status = 'verified'`)
-	listVerifications = statement(`
+	selectLevels      = engine.Statement(`SELECT DISTINCT level FROM verifications WHERE merchant = $1 AND live = $2 AND status = 'verified'`)
+	listVerifications = engine.Statement(`
 SELECT ` + verificationsTable.list + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2)
 ORDER BY id DESC LIMIT $3`)
 )
@@ -75,7 +76,7 @@ func (s *Store) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Veri
 
 // Levels reads which levels a merchant has been verified at.
 func (s *Store) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
-	return many(ctx, s, selectLevels, func(r row) (l pay.KYCLevel, err error) {
+	return many(ctx, s, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)

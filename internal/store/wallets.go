@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var walletsTable = describe(table[pay.Wallet]{
@@ -53,14 +54,14 @@ func (d *walletDoc) into(_ *fields, w *pay.Wallet) error {
 }
 
 var (
-	selectWallet        = statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectDefaultWallet = statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE shop = $1 AND live = $2 AND is_default`)
-	selectWalletFor     = statement(`
+	selectWallet        = engine.Statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectDefaultWallet = engine.Statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE shop = $1 AND live = $2 AND is_default`)
+	selectWalletFor     = engine.Statement(`
 SELECT ` + walletsTable.list + ` FROM wallets WHERE shop = $1 AND live = $2 AND fingerprint = $3 AND status <> 'disabled'`)
-	listWallets = statement(`
+	listWallets = engine.Statement(`
 SELECT ` + walletsTable.list + ` FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id < $4
 ORDER BY id DESC LIMIT $5 OFFSET $6`)
-	countWallets = statement(`SELECT count(*) FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3)`)
+	countWallets = engine.Statement(`SELECT count(*) FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3)`)
 )
 
 // Wallet reads a shop's wallet, a disabled one too. ErrNotFound also where it
@@ -97,9 +98,9 @@ func (s *Store) LeaseWallets(ctx context.Context, now, until time.Time, limit in
 }
 
 // leased takes rows of a duty that are due.
-func leased[T any](ctx context.Context, s *Store, d duty, scan func(row) (T, error), now, until time.Time, limit int) ([]T, error) {
+func leased[T any](ctx context.Context, s *Store, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
 	var list []T
-	err := s.lease(ctx, d, now, until, limit, func(r row) error {
+	err := s.lease(ctx, d, now, until, limit, func(r engine.Row) error {
 		item, err := scan(r)
 		if err == nil {
 			list = append(list, item)
@@ -109,7 +110,7 @@ func leased[T any](ctx context.Context, s *Store, d duty, scan func(row) (T, err
 	return list, err
 }
 
-var selectWalletsAfter = statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
+var selectWalletsAfter = engine.Statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // WalletsAfter reads everybody's wallets by their ids from one on, deleted ones too.
 func (s *Store) WalletsAfter(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var subscriptionsTable = describe(table[pay.Subscription]{
@@ -65,14 +66,14 @@ func (d *subscriptionDoc) into(_ *fields, v *pay.Subscription) error {
 const lastTry = `coalesce((SELECT max(c.last_at) FROM delivery_counters AS c WHERE c.subscription = subscriptions.id), 0)`
 
 var (
-	selectAnySubscription = statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id = $1`)
-	selectSubscription    = statement(`
+	selectAnySubscription = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id = $1`)
+	selectSubscription    = engine.Statement(`
 SELECT ` + subscriptionsTable.list + `, ` + lastTry + ` FROM subscriptions
 WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4 AND status <> 'deleted'`)
-	selectSubscriptions = statement(`
+	selectSubscriptions = engine.Statement(`
 SELECT ` + subscriptionsTable.list + `, ` + lastTry + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted' AND id < $3
 ORDER BY id DESC LIMIT $4 OFFSET $5`)
-	countSubscriptions = statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
+	countSubscriptions = engine.Statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
 )
 
 func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) }
@@ -100,7 +101,7 @@ func (s *Store) Subscriptions(ctx context.Context, scope pay.Scope, page Page) (
 
 // selectStalled steps through the index of what is parked, from one endpoint
 // to the next, so that it costs as much as there are endpoints.
-var selectStalled = statement(`
+var selectStalled = engine.Statement(`
 WITH RECURSIVE waiting(id) AS (
   SELECT min(d.subscription) FROM deliveries AS d WHERE d.parked
   UNION ALL
@@ -121,13 +122,13 @@ type Stalled struct {
 // Stalled reads the stalled subscriptions of all tenants.
 func (s *Store) Stalled(ctx context.Context) ([]Stalled, error) {
 	scan := subscriptionsTable.scan(s)
-	return many(ctx, s, selectStalled, func(r row) (l Stalled, err error) {
+	return many(ctx, s, selectStalled, func(r engine.Row) (l Stalled, err error) {
 		l.Subscription, err = scan(rowWith{r, &l.Parked})
 		return l, err
 	})
 }
 
-var selectSubscriptionsAfter = statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
+var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // SubscriptionsAfter reads everybody's subscriptions by their ids from one on, deleted ones too.
 func (s *Store) SubscriptionsAfter(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {

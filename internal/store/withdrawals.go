@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 var withdrawalsTable = describe(table[pay.Withdrawal]{
@@ -88,11 +89,11 @@ func (d *withdrawalDoc) into(_ *fields, w *pay.Withdrawal) (err error) {
 const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
 
 var (
-	selectWithdrawal = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
-	listWithdrawals  = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
+	selectWithdrawal = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
+	listWithdrawals  = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
 	// An account that was told of by its own reference alone.
-	selectWithdrawalAt = statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
-	countWithdrawals   = statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
+	selectWithdrawalAt = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
+	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 )
 
 // Withdrawal reads a shop's withdrawal. ErrNotFound also where it is another's.

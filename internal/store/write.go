@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // errRerun says that a change would lose a guard, or lost one after another of its guards had
@@ -26,7 +27,7 @@ type write struct {
 	won   map[string]struct{} // ids whose guarded statement changed a row
 	funds map[tenant]ledger.Balances
 	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
-	look  []step              // what finds lost guards beforehand
+	look  []engine.Step       // what finds lost guards beforehand
 	// behind are the ids whose guard look found to be lost.
 	behind map[string]struct{}
 
@@ -59,19 +60,19 @@ func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
 		w.kept = w.batch
-		err := w.s.db.apply(ctx, w.look, slices.Concat([]step{w.c.note(nil)}, guards, w.steps()))
-		if !errors.Is(err, errLost) && !errors.Is(err, errForeseen) {
+		err := w.s.db.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
 		w.s.stats.again.Add(1)
 		w.kept, w.sent, w.wide = nil, nil, nil
-		if errors.Is(err, errForeseen) && w.dropForeseen() {
+		if errors.Is(err, engine.ErrForeseen) && w.dropForeseen() {
 			return errRerun
 		}
 		w.kept = nil
 	}
-	note := w.c.note(func(row) error { w.mine = true; return nil })
-	return w.s.db.transact(ctx, slices.Concat([]step{note}, guards), w.decide)
+	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
+	return w.s.db.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 }
 
 // guardedIDs lists the rows whose guard a change needs to win.
@@ -84,22 +85,22 @@ func guardedIDs(c *pay.Change) []string {
 }
 
 // guards returns the statements that can be lost.
-func (w *write) guards() []step {
-	steps := make([]step, 0, 4)
+func (w *write) guards() []engine.Step {
+	steps := make([]engine.Step, 0, 4)
 	for _, k := range written {
 		steps = k.guards(w, steps)
 	}
 	return w.lockFloors(steps)
 }
 
-func (w *write) win(r row) error {
+func (w *write) win(r engine.Row) error {
 	var id string
 	err := r.Scan(&id)
 	w.won[id] = struct{}{}
 	return err
 }
 
-var selectBalancesForUpdate = statement(`
+var selectBalancesForUpdate = engine.Statement(`
 SELECT ` + balanceColumns + ` FROM balances AS b
 JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
 ORDER BY b.merchant, b.live {for update}`)
@@ -107,7 +108,7 @@ ORDER BY b.merchant, b.live {for update}`)
 // lockFloors reads the balances that a floor is about and keeps them from moving until the commit;
 // with them all others that the batch moves. Two batches take what they share in one order: one that
 // took a floor's first, and the others when it writes, would wait for one that began with another floor.
-func (w *write) lockFloors(steps []step) []step {
+func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	moved := map[tenant]bool{}
 	for _, c := range w.batch {
 		for _, f := range c.change.Floors {
@@ -120,11 +121,11 @@ func (w *write) lockFloors(steps []step) []step {
 	if len(w.funds) == 0 {
 		return steps
 	}
-	rows := newRows(w.s.db.dialect(), parseColumns("merchant TEXT, live BOOLEAN"), len(moved))
+	rows := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
 	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
-		rows.text(t.merchant).flag(t.live).next()
+		rows.Text(t.merchant).Flag(t.live).Next()
 	}
-	steps = append(steps, step{text: w.s.text(selectBalancesForUpdate), args: rows.args(), each: func(r row) error {
+	steps = append(steps, engine.Step{Text: w.s.text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
 		t, b, err := scanBalances(r)
 		if _, asked := w.funds[t]; asked {
 			w.funds[t] = b
@@ -135,12 +136,12 @@ func (w *write) lockFloors(steps []step) []step {
 }
 
 func (t tenant) compare(o tenant) int {
-	return cmp.Or(strings.Compare(t.merchant, o.merchant), btoi(t.live)-btoi(o.live))
+	return cmp.Or(strings.Compare(t.merchant, o.merchant), engine.Bit(t.live)-engine.Bit(o.live))
 }
 
 // decide drops the changes that lost a guard and returns what the others
 // write.
-func (w *write) decide() ([]step, error) {
+func (w *write) decide() ([]engine.Step, error) {
 	if !w.mine {
 		return nil, errFenced
 	}
@@ -203,8 +204,8 @@ func (w *write) fund(c *pay.Change) bool {
 }
 
 // steps returns the statements that cannot be lost: rows of all kinds, and what is made of them.
-func (w *write) steps() []step {
-	steps := make([]step, 0, 12)
+func (w *write) steps() []engine.Step {
+	steps := make([]engine.Step, 0, 12)
 	for _, k := range written {
 		steps = k.inserts(w, steps)
 	}
@@ -222,7 +223,7 @@ func (w *write) steps() []step {
 
 // addBalances books all transfers of the batch, one row per merchant and
 // environment.
-func (w *write) addBalances(steps []step) []step {
+func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	deltas := map[tenant]ledger.Balances{}
 	movements := map[tenant]int64{}
 	for _, t := range gather(w.kept, transfersTable.of, nil) {
@@ -238,15 +239,15 @@ func (w *write) addBalances(steps []step) []step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := newRows(w.s.db.dialect(), balanceRows, len(deltas))
+	rows := engine.NewRows(w.s.db.Dialect(), balanceRows, len(deltas))
 	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
-		rows.text(key.merchant).flag(key.live)
+		rows.Text(key.merchant).Flag(key.live)
 		for _, account := range ledger.Accounts() {
-			rows.number(deltas[key][account])
+			rows.Number(deltas[key][account])
 		}
-		rows.number(movements[key]).next()
+		rows.Number(movements[key]).Next()
 	}
-	return append(steps, step{text: w.s.text(upsertBalances), args: rows.args()})
+	return append(steps, engine.Step{Text: w.s.text(upsertBalances), Args: rows.Args()})
 }
 
 // report answers the callers once the transaction is durable.

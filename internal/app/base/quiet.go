@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/cascadapay/cascada/internal/store"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // quietly is how long after a warning the next one of its kind may be logged.

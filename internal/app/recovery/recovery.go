@@ -12,32 +12,32 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // CopyFile copies the database of a service into an empty file, while that runs. All that was
 // committed by the moment at is in it.
 //
-// Errors: store.ErrNotAFile.
+// Errors: engine.ErrNotAFile.
 func CopyFile(ctx context.Context, database, to string) (at time.Time, err error) {
-	return store.CopyFile(ctx, database, to)
+	return engine.CopyFile(ctx, database, to)
 }
 
 // Sound reads all of a database file, and says what is damaged.
-func Sound(ctx context.Context, path string) error { return store.Sound(ctx, path) }
+func Sound(ctx context.Context, path string) error { return engine.Sound(ctx, path) }
 
 // DatabaseFile is where a database of one file is, OneFile whether there is such.
 func DatabaseFile(database string) (path string, oneFile bool) {
-	path, err := store.FilePath(database)
+	path, err := engine.FilePath(database)
 	return path, err == nil
 }
 
 // MoveAside renames the database at a path, which nobody serves, and returns what it is called then; "" where
 // there is none.
-func MoveAside(path string, at time.Time) (string, error) { return store.MoveAside(path, at) }
+func MoveAside(path string, at time.Time) (string, error) { return engine.MoveAside(path, at) }
 
 // Alone makes sure that no process serves a database of one file before release is called.
-func Alone(database string) (release func(), err error) { return store.Alone(database) }
+func Alone(database string) (release func(), err error) { return engine.Alone(database) }
 
 // Restore is what follows when a database was put back from a copy: the service is closed, or open with care,
 // until what the copy lacks is found at the providers.

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -38,8 +38,8 @@ const protocolViolation = "08P01"
 // refusePooler looks whether a connection keeps its session. One that PostgreSQL itself answers does.
 //
 // Errors: ErrPooler.
-func (db *pg) refusePooler(ctx context.Context) error {
-	readers := db.connected.Load().readers
+func (db *Postgres) refusePooler(ctx context.Context) error {
+	readers := db.Connected.Load().readers
 	first, err := db.acquire(ctx, readers)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (db *pg) refusePooler(ctx context.Context) error {
 		return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into)
 	}
 	if err := ask(first.Conn(), "SELECT pg_backend_pid()", &backend); err != nil {
-		return down(err)
+		return Down(err)
 	}
 	if backend == first.Conn().PgConn().PID() {
 		return nil
@@ -62,7 +62,7 @@ func (db *pg) refusePooler(ctx context.Context) error {
 	defer second.Release()
 	var of [2]string
 	if err := ask(first.Conn(), "SELECT set_config('"+probe+"', 'first', false)", &of[0]); err != nil {
-		return down(err)
+		return Down(err)
 	}
 	// While the second one is in a transaction it has a session to itself: the first one's, where
 	// that one has none.
@@ -71,12 +71,12 @@ func (db *pg) refusePooler(ctx context.Context) error {
 		return ErrPooler // in statement mode there is no transaction
 	}
 	if err != nil {
-		return down(err)
+		return Down(err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // it changed nothing
 	for i, conn := range []*pgx.Conn{second.Conn(), first.Conn()} {
 		if err := ask(conn, "SELECT coalesce(current_setting('"+probe+"', true), '')", &of[i]); err != nil {
-			return down(err)
+			return Down(err)
 		}
 	}
 	if of != [2]string{"", "first"} {

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -21,8 +21,9 @@ const lockPause = 50 * time.Millisecond
 // migrationTimeout is for a schema that has to read large tables.
 const migrationTimeout = 24 * time.Hour
 
-func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
-	pools := db.connected.Load()
+// Migrate is for DB.
+func (db *Postgres) Migrate(ctx context.Context, run func(Migrator) error) error {
+	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, migrationTimeout)
 	defer done()
 	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
@@ -30,7 +31,7 @@ func (db *pg) migrate(ctx context.Context, run func(migrator) error) error {
 		// others waits for those.
 		for mine := false; !mine; {
 			err := tx.QueryRow(ctx, fmt.Sprintf("SELECT pg_try_advisory_xact_lock(%d)", migrationLock), pgx.QueryExecModeSimpleProtocol).Scan(&mine)
-			if err == nil && !mine && !rest(lockPause, ctx.Done()) {
+			if err == nil && !mine && !Rest(lockPause, ctx.Done()) {
 				err = ctx.Err()
 			}
 			if err != nil {
@@ -50,34 +51,34 @@ type pgMigrator struct {
 	other *pgxpool.Pool // whose connections stand outside of the transaction
 }
 
-func (m pgMigrator) exec(text string) error {
+func (m pgMigrator) Exec(text string) error {
 	_, err := m.tx.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-func (m pgMigrator) query(text string, each func(row) error) error {
-	found, err := m.tx.Query(m.ctx, postgres.sql(text), pgx.QueryExecModeSimpleProtocol)
+func (m pgMigrator) Query(text string, each func(Row) error) error {
+	found, err := m.tx.Query(m.ctx, PostgreSQL.SQL(text), pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return err
 	}
-	return drain(found, each)
+	return Drain(found, each)
 }
 
-func (m pgMigrator) aside(text string) (changed int64, err error) {
+func (m pgMigrator) Aside(text string) (changed int64, err error) {
 	tag, err := m.other.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
 	return tag.RowsAffected(), err
 }
 
-func (m pgMigrator) impatient() error {
-	return m.exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
+func (m pgMigrator) Impatient() error {
+	return m.Exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
 }
 
-func (m pgMigrator) bar() error { return m.exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
+func (m pgMigrator) Bar() error { return m.Exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
 
-// ready is for engine: writers need the types of rows.
-func (db *pg) ready(ctx context.Context) error {
+// Ready is for engine: writers need the types of rows.
+func (db *Postgres) Ready(ctx context.Context) error {
 	missing := rowTypes()
-	err := db.query(ctx, selectRowTypes, nil, func(r row) error {
+	err := db.Query(ctx, selectRowTypes, nil, func(r Row) error {
 		name, _, _, err := scanRowType(r)
 		delete(missing, name)
 		return err

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"encoding/binary"
@@ -9,42 +9,43 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rows gathers values row by row, in the order of a {rows: …}: text, number
+// Rows gathers values row by row, in the order of a {rows: …}: text, number
 // and flag append the next value, next ends the row.
-type rows struct {
-	columns []column
+type Rows struct {
+	Columns []Column
 	at      int // the next value's column
-	n       int
-	form
+	N       int
+	Form
 }
 
-// form is how a database takes rows.
-type form interface {
+// Form is how a database takes rows.
+type Form interface {
 	begin() // a row
 	appendText(v string)
 	appendNumber(v int64)
 	appendFlag(v bool)
 	end()
-	args() []any // of the statement
+	Args() []any // of the statement
 }
 
-func newRows(d dialect, columns []column, capacity int) *rows {
-	r := &rows{columns: columns}
+// NewRows returns rows that have the columns, with room for so many.
+func NewRows(d Dialect, columns []Column, capacity int) *Rows {
+	r := &Rows{Columns: columns}
 	switch {
-	case d == sqlite:
-		r.form = newJSONRows(columns, capacity)
+	case d == SQLite:
+		r.Form = newJSONRows(columns, capacity)
 	case composite(columns):
-		r.form = newBinaryRows(columns, capacity)
+		r.Form = newBinaryRows(columns, capacity)
 	default:
-		r.form = newArrays(columns, capacity)
+		r.Form = NewArrays(columns, capacity)
 	}
 	return r
 }
 
 // value steps to the next column, which must be of the kind.
-func (r *rows) value(kind string) {
-	if r.at >= len(r.columns) || r.columns[r.at].kind != kind {
-		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, r.at, r.columns))
+func (r *Rows) value(kind string) {
+	if r.at >= len(r.Columns) || r.Columns[r.at].Kind != kind {
+		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, r.at, r.Columns))
 	}
 	if r.at == 0 {
 		r.begin()
@@ -52,7 +53,8 @@ func (r *rows) value(kind string) {
 	r.at++
 }
 
-func (r *rows) text(values ...string) *rows {
+// Text appends values of the next columns.
+func (r *Rows) Text(values ...string) *Rows {
 	for _, v := range values {
 		r.value("TEXT")
 		r.appendText(v)
@@ -60,7 +62,8 @@ func (r *rows) text(values ...string) *rows {
 	return r
 }
 
-func (r *rows) number(values ...int64) *rows {
+// Number appends values of the next columns.
+func (r *Rows) Number(values ...int64) *Rows {
 	for _, v := range values {
 		r.value("BIGINT")
 		r.appendNumber(v)
@@ -68,23 +71,25 @@ func (r *rows) number(values ...int64) *rows {
 	return r
 }
 
-func (r *rows) flag(v bool) *rows {
+// Flag appends the value of the next column.
+func (r *Rows) Flag(v bool) *Rows {
 	r.value("BOOLEAN")
 	r.appendFlag(v)
 	return r
 }
 
-// next ends a row.
-func (r *rows) next() {
-	if r.at != len(r.columns) {
-		panic(fmt.Sprintf("store: %d values for %v", r.at, r.columns))
+// Next ends a row.
+func (r *Rows) Next() {
+	if r.at != len(r.Columns) {
+		panic(fmt.Sprintf("store: %d values for %v", r.at, r.Columns))
 	}
 	r.end()
 	r.at = 0
-	r.n++
+	r.N++
 }
 
-func btoi(b bool) int {
+// Bit is 1 for true.
+func Bit(b bool) int {
 	if b {
 		return 1
 	}
@@ -94,7 +99,7 @@ func btoi(b bool) int {
 // jsonRows are one JSON text, an array of arrays.
 type jsonRows struct{ b []byte }
 
-func newJSONRows(columns []column, capacity int) *jsonRows {
+func newJSONRows(columns []Column, capacity int) *jsonRows {
 	return &jsonRows{append(make([]byte, 0, 64+capacity*32*len(columns)), '[')}
 }
 
@@ -114,7 +119,7 @@ func (r *jsonRows) comma() {
 
 func (r *jsonRows) appendText(v string) {
 	r.comma()
-	r.b = appendJSONText(r.b, v)
+	r.b = AppendJSONText(r.b, v)
 }
 
 func (r *jsonRows) appendNumber(v int64) {
@@ -129,11 +134,12 @@ func (r *jsonRows) appendFlag(v bool) {
 
 func (r *jsonRows) end() { r.b = append(r.b, ']') }
 
-func (r *jsonRows) args() []any { return []any{string(append(r.b, ']'))} }
+// Args returns the arguments of the statement.
+func (r *jsonRows) Args() []any { return []any{string(append(r.b, ']'))} }
 
-// appendJSONText appends a text as JSON. It is valid UTF-8 already: encoding
+// AppendJSONText appends a text as JSON. It is valid UTF-8 already: encoding
 // it again for each of many columns would be the dearest step of a write.
-func appendJSONText(b []byte, text string) []byte {
+func AppendJSONText(b []byte, text string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := range len(text) {
@@ -162,7 +168,7 @@ type binaryRows struct {
 	start             int // of the row that is gathered
 }
 
-func newBinaryRows(columns []column, capacity int) *binaryRows {
+func newBinaryRows(columns []Column, capacity int) *binaryRows {
 	return &binaryRows{columns: len(columns), capacity: capacity}
 }
 
@@ -190,7 +196,7 @@ func (r *binaryRows) appendNumber(v int64) {
 
 func (r *binaryRows) appendFlag(v bool) {
 	r.field(pgtype.BoolOID, 1)
-	r.b = append(r.b, byte(btoi(v)))
+	r.b = append(r.b, byte(Bit(v)))
 }
 
 func (r *binaryRows) end() {
@@ -200,67 +206,70 @@ func (r *binaryRows) end() {
 	}
 }
 
-func (r *binaryRows) args() []any { return []any{r} }
+// Args returns the arguments of the statement.
+func (r *binaryRows) Args() []any { return []any{r} }
 
-// arrays are an array per column: PostgreSQL takes rows of few columns so, and
+// Arrays are an array per column: PostgreSQL takes rows of few columns so, and
 // seals are made of it.
-type arrays struct {
-	columns []column
+type Arrays struct {
+	columns []Column
 	at      int
-	texts   [][]string
-	ints    [][]int64
-	bools   [][]bool
+	Texts   [][]string
+	Ints    [][]int64
+	Bools   [][]bool
 }
 
-func newArrays(columns []column, capacity int) *arrays {
-	r := &arrays{
+// NewArrays returns arrays with room for so many rows.
+func NewArrays(columns []Column, capacity int) *Arrays {
+	r := &Arrays{
 		columns: columns,
-		texts:   make([][]string, len(columns)), ints: make([][]int64, len(columns)), bools: make([][]bool, len(columns)),
+		Texts:   make([][]string, len(columns)), Ints: make([][]int64, len(columns)), Bools: make([][]bool, len(columns)),
 	}
 	for i, c := range columns {
-		switch c.kind {
+		switch c.Kind {
 		case "TEXT":
-			r.texts[i] = make([]string, 0, capacity)
+			r.Texts[i] = make([]string, 0, capacity)
 		case "BIGINT":
-			r.ints[i] = make([]int64, 0, capacity)
+			r.Ints[i] = make([]int64, 0, capacity)
 		case "BOOLEAN":
-			r.bools[i] = make([]bool, 0, capacity)
+			r.Bools[i] = make([]bool, 0, capacity)
 		default:
-			panic("store: column " + c.name + " of unknown kind " + c.kind)
+			panic("store: column " + c.Name + " of unknown kind " + c.Kind)
 		}
 	}
 	return r
 }
 
-func (r *arrays) begin() { r.at = 0 }
+func (r *Arrays) begin() { r.at = 0 }
 
-func (r *arrays) appendText(v string) {
-	r.texts[r.at] = append(r.texts[r.at], v)
+func (r *Arrays) appendText(v string) {
+	r.Texts[r.at] = append(r.Texts[r.at], v)
 	r.at++
 }
 
-func (r *arrays) appendNumber(v int64) {
-	r.ints[r.at] = append(r.ints[r.at], v)
+func (r *Arrays) appendNumber(v int64) {
+	r.Ints[r.at] = append(r.Ints[r.at], v)
 	r.at++
 }
 
-func (r *arrays) appendFlag(v bool) {
-	r.bools[r.at] = append(r.bools[r.at], v)
+func (r *Arrays) appendFlag(v bool) {
+	r.Bools[r.at] = append(r.Bools[r.at], v)
 	r.at++
 }
 
-func (r *arrays) end() {}
+func (r *Arrays) end() {}
 
-func (r *arrays) args() []any {
+// Args returns the arguments of the statement.
+func (r *Arrays) Args() []any {
 	args := make([]any, len(r.columns))
 	for i, c := range r.columns {
-		switch c.kind {
+		switch c.Kind {
 		case "TEXT":
-			args[i] = r.texts[i]
+			args[i] = r.Texts[i]
 		case "BIGINT":
-			args[i] = r.ints[i]
+			args[i] = r.Ints[i]
 		default:
-			args[i] = r.bools[i]
+			args[i] = r.Bools[i]
 		}
 	}
 	return args

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// dialect is all that differs between the two engines in SQL text.
+// Dialect is all that differs between the two engines in SQL text.
 //
 //	{rows: id TEXT, n BIGINT}   a table of rows handed in as arguments from $1
 //	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
@@ -42,40 +42,41 @@ import (
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,
 // whatever the locale of the database.
-type dialect int
+type Dialect int
 
+// The dialects.
 const (
-	sqlite dialect = iota
-	postgres
+	SQLite Dialect = iota
+	PostgreSQL
 )
 
-// texts returns every query's text for the engine, made once in a process.
-func (d dialect) texts() map[string]string {
-	if d == postgres {
+// Texts returns every query's text for the engine, made once in a process.
+func (d Dialect) Texts() map[string]string {
+	if d == PostgreSQL {
 		return postgresTexts()
 	}
 	return sqliteTexts()
 }
 
 var (
-	sqliteTexts   = sync.OnceValue(func() map[string]string { return sqlite.translate(statements) })
-	postgresTexts = sync.OnceValue(func() map[string]string { return postgres.translate(statements) })
+	sqliteTexts   = sync.OnceValue(func() map[string]string { return SQLite.translate(Statements) })
+	postgresTexts = sync.OnceValue(func() map[string]string { return PostgreSQL.translate(Statements) })
 )
 
-func (d dialect) translate(queries []string) map[string]string {
+func (d Dialect) translate(queries []string) map[string]string {
 	texts := make(map[string]string, len(queries))
 	for _, text := range queries {
-		texts[text] = d.sql(text)
+		texts[text] = d.SQL(text)
 	}
 	return texts
 }
 
-// sql returns the text for the engine.
-func (d dialect) sql(text string) string {
+// SQL returns the text for the engine.
+func (d Dialect) SQL(text string) string {
 	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{concurrently}", "",
 		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		"{tables}", "sqlite_master", "{unless lost}", "TRUE"}
-	if d == postgres {
+	if d == PostgreSQL {
 		// {hot}: room for new versions of a row on its own page, so that an update
 		// touches no index.
 		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
@@ -89,7 +90,7 @@ func (d dialect) sql(text string) string {
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
 	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may stand in another one, and becomes a text with braces
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
-	if d == postgres {
+	if d == PostgreSQL {
 		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
 		text = lostOf.ReplaceAllString(text, "CASE WHEN set_config('cascada.lost', 'yes', TRUE) = 'yes' THEN $1 END")
 		text = sizeOf.ReplaceAllString(text, "(SELECT CAST(greatest(reltuples, pg_relation_size(oid) / 1000) AS BIGINT) FROM pg_class WHERE oid = '$1'::regclass)")
@@ -119,15 +120,15 @@ func (d dialect) sql(text string) string {
 		return text
 	}
 	spec, after, _ := strings.Cut(rest, "}")
-	columns := parseColumns(spec)
+	columns := ParseColumns(spec)
 	text = before + d.rows(columns) + after
 	return among.ReplaceAllStringFunc(text, func(macro string) string {
 		names := among.FindStringSubmatch(macro)
-		at := slices.IndexFunc(columns, func(c column) bool { return c.name == names[2] })
+		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == names[2] })
 		if at < 0 {
 			panic("store: " + macro + " names no column of the rows")
 		}
-		if d == sqlite {
+		if d == SQLite {
 			return "TRUE"
 		}
 		if composite(columns) {
@@ -138,15 +139,15 @@ func (d dialect) sql(text string) string {
 }
 
 // documents puts in what reads the document of a payment as text.
-func (d dialect) documents(text string) string {
+func (d Dialect) documents(text string) string {
 	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
-	if d == postgres {
+	if d == PostgreSQL {
 		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(split_part(substr($1, %d), '"', 1))`, len(beforeEmail)+1))
 	} else {
 		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
 	}
 	has, asked := "strpos(${1}doc, '%[1]s') > 0", "split_part(split_part(${1}doc, '%[1]s', 2), '}', 1)"
-	if d == sqlite {
+	if d == SQLite {
 		from := "instr(${1}doc, '%[1]s') + %[2]d"
 		has, asked = "instr(${1}doc, '%[1]s') > 0", "substr(${1}doc, "+from+", instr(substr(${1}doc, "+from+"), '}') - 1)"
 	}
@@ -221,38 +222,38 @@ END $$$$;`
 
 // rows returns the table expression of the columns. PostgreSQL takes one array
 // of rows, or one per column where there are few, SQLite one JSON array of arrays.
-func (d dialect) rows(columns []column) string {
-	if d == postgres && composite(columns) {
+func (d Dialect) rows(columns []Column) string {
+	if d == PostgreSQL && composite(columns) {
 		return "(SELECT * FROM unnest($1::" + rowType(columns) + "[]) AS u)"
 	}
 	var list, names []string
 	for i, c := range columns {
-		names = append(names, c.name)
-		if d == postgres {
-			list = append(list, fmt.Sprintf("$%d::%s[]", i+1, strings.ToLower(c.kind)))
+		names = append(names, c.Name)
+		if d == PostgreSQL {
+			list = append(list, fmt.Sprintf("$%d::%s[]", i+1, strings.ToLower(c.Kind)))
 		} else {
-			list = append(list, fmt.Sprintf("value ->> %d AS %s", i, c.name))
+			list = append(list, fmt.Sprintf("value ->> %d AS %s", i, c.Name))
 		}
 	}
-	if d == postgres {
+	if d == PostgreSQL {
 		return "(SELECT * FROM unnest(" + strings.Join(list, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 	}
 	return "(SELECT " + strings.Join(list, ", ") + " FROM jsonb_each($1))"
 }
 
-// column is a column of a table or of rows handed in.
-type column struct {
-	name, kind string
-	fixed      bool // never updated
-	writeOnly  bool // of what fields name: a reader leaves it out
+// Column is a column of a table or of rows handed in.
+type Column struct {
+	Name, Kind string
+	Fixed      bool // never updated
+	WriteOnly  bool // of what fields name: a reader leaves it out
 }
 
-// parseColumns reads "id TEXT, n BIGINT".
-func parseColumns(spec string) []column {
-	var columns []column
+// ParseColumns reads "id TEXT, n BIGINT".
+func ParseColumns(spec string) []Column {
+	var columns []Column
 	for _, part := range strings.Split(spec, ",") {
 		name, kind, _ := strings.Cut(strings.TrimSpace(part), " ")
-		columns = append(columns, column{name: name, kind: kind})
+		columns = append(columns, Column{Name: name, Kind: kind})
 	}
 	return columns
 }

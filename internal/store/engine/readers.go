@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// liteReader reads an SQLite file.
-type liteReader struct{ db *sql.DB }
+// SQLiteReader reads an SQLite file.
+type SQLiteReader struct{ db *sql.DB }
 
-func openLiteReader(path string) (*liteReader, error) {
+// OpenSQLiteReader opens a file for reading alone.
+func OpenSQLiteReader(path string) (*SQLiteReader, error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+url.Values{
 		"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(ON)", "cache_size(-8192)"},
 	}.Encode())
@@ -22,21 +23,25 @@ func openLiteReader(path string) (*liteReader, error) {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	return &liteReader{db}, nil
+	return &SQLiteReader{db}, nil
 }
 
-func (l *liteReader) dialect() dialect { return sqlite }
+// Dialect is for DB.
+func (l *SQLiteReader) Dialect() Dialect { return SQLite }
 
-func (l *liteReader) close() { l.db.Close() }
+// Close is for DB.
+func (l *SQLiteReader) Close() { l.db.Close() }
 
-func (l *liteReader) snapshot(ctx context.Context, _ lookups, read func(asking) error) error {
+// Snapshot is for DB.
+func (l *SQLiteReader) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
 	return liteSnapshot(ctx, l.db, read)
 }
 
-// pgReader reads a PostgreSQL server.
-type pgReader struct{ pool *pgxpool.Pool }
+// PostgresReader reads a PostgreSQL server.
+type PostgresReader struct{ pool *pgxpool.Pool }
 
-func openPGReader(ctx context.Context, dsn string) (*pgReader, error) {
+// OpenPostgresReader connects to a server, or a standby, for reading alone.
+func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
@@ -67,7 +72,7 @@ func openPGReader(ctx context.Context, dsn string) (*pgReader, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	return &pgReader{pool}, nil
+	return &PostgresReader{pool}, nil
 }
 
 // pingAlone reports whether a server of the address is as it wants.
@@ -79,27 +84,30 @@ func pingAlone(ctx context.Context, config *pgx.ConnConfig) error {
 	return conn.Close(ctx)
 }
 
-func (p *pgReader) dialect() dialect { return postgres }
+// Dialect is for DB.
+func (p *PostgresReader) Dialect() Dialect { return PostgreSQL }
 
-func (p *pgReader) close() { p.pool.Close() }
+// Close is for DB.
+func (p *PostgresReader) Close() { p.pool.Close() }
 
-func (p *pgReader) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
+// Snapshot is for DB.
+func (p *PostgresReader) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
 	conn, err := p.pool.Acquire(ctx)
 	if err != nil {
-		return down(err)
+		return Down(err)
 	}
 	defer conn.Release()
 	return pgSnapshot(ctx, conn, how, read)
 }
 
-// readings is an engine that reads.
-type readings interface {
-	engineReads
-	close()
+// Readings is an engine that reads.
+type Readings interface {
+	Reads
+	Close()
 }
 
-// engineReads is what a check needs of a database.
-type engineReads interface {
-	dialect() dialect
-	snapshot(ctx context.Context, how lookups, read func(asking) error) error
+// Reads is what a check needs of a database.
+type Reads interface {
+	Dialect() Dialect
+	Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -15,26 +15,27 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// asking runs a reading statement in a snapshot, and calls each for every row.
-type asking func(text string, args []any, each func(row) error) error
+// Asking runs a reading statement in a snapshot, and calls each for every row.
+type Asking func(text string, args []any, each func(Row) error) error
 
-// lookups says how the statements of a snapshot find their rows.
-type lookups bool
+// Lookups says how the statements of a snapshot find their rows.
+type Lookups bool
 
 const (
-	byAnyPlan lookups = false
-	byIndex   lookups = true // no plan may read a table from end to end
+	ByAnyPlan Lookups = false // as the planner thinks best
+	ByIndex   Lookups = true  // no plan may read a table from end to end
 )
 
 // beginSnapshot opens a transaction that sees one moment and can write nothing. A plan is
 // made for the values that are asked for: one for any values takes a part of a table to be large.
 const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan`
 
-// onlyLookups are the settings of byIndex.
+// onlyLookups are the settings of ByIndex.
 const onlyLookups = `; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
 
-func (db *pg) snapshot(ctx context.Context, how lookups, read func(asking) error) error {
-	pools := db.connected.Load()
+// Snapshot is for DB.
+func (db *Postgres) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
+	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.readers)
@@ -45,33 +46,34 @@ func (db *pg) snapshot(ctx context.Context, how lookups, read func(asking) error
 	return pgSnapshot(ctx, conn, how, read)
 }
 
-func pgSnapshot(ctx context.Context, conn *pgxpool.Conn, how lookups, read func(asking) error) error {
+func pgSnapshot(ctx context.Context, conn *pgxpool.Conn, how Lookups, read func(Asking) error) error {
 	begin := beginSnapshot
-	if how == byIndex {
+	if how == ByIndex {
 		begin += onlyLookups
 	}
 	if _, err := conn.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return errors.Join(down(err), rollback(ctx, conn))
+		return errors.Join(Down(err), rollback(ctx, conn))
 	}
-	err := read(func(text string, args []any, each func(row) error) error {
+	err := read(func(text string, args []any, each func(Row) error) error {
 		result, err := conn.Query(ctx, text, args...)
 		if err != nil {
 			return err
 		}
-		return drain(result, each)
+		return Drain(result, each)
 	})
-	return errors.Join(down(err), rollback(ctx, conn))
+	return errors.Join(Down(err), rollback(ctx, conn))
 }
 
-func (db *lite) snapshot(ctx context.Context, _ lookups, read func(asking) error) error {
+// Snapshot is for DB.
+func (db *Lite) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
 	if db.readers == nil { // nobody else gets at the one connection meanwhile
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		return read(func(text string, args []any, each func(row) error) error {
+		return read(func(text string, args []any, each func(Row) error) error {
 			if each == nil {
-				each = func(row) error { return nil }
+				each = func(Row) error { return nil }
 			}
-			return down(db.write(ctx, step{text: text, args: args, each: each}))
+			return Down(db.write(ctx, Step{Text: text, Args: args, Each: each}))
 		})
 	}
 	return liteSnapshot(ctx, db.readers, read)
@@ -79,16 +81,16 @@ func (db *lite) snapshot(ctx context.Context, _ lookups, read func(asking) error
 
 // liteSnapshot reads with one connection in one transaction, which begins with its first
 // statement.
-func liteSnapshot(ctx context.Context, readers *sql.DB, read func(asking) error) error {
+func liteSnapshot(ctx context.Context, readers *sql.DB, read func(Asking) error) error {
 	conn, err := readers.Conn(ctx)
 	if err != nil {
-		return down(err)
+		return Down(err)
 	}
 	defer conn.Close()
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return down(err)
+		return Down(err)
 	}
-	err = read(func(text string, args []any, each func(row) error) error {
+	err = read(func(text string, args []any, each func(Row) error) error {
 		result, err := conn.QueryContext(ctx, text, args...)
 		if err != nil {
 			return err
@@ -96,14 +98,14 @@ func liteSnapshot(ctx context.Context, readers *sql.DB, read func(asking) error)
 		return drainRows(result, each)
 	})
 	_, ended := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // or the connection keeps its snapshot
-	return errors.Join(down(err), ended)
+	return errors.Join(Down(err), ended)
 }
 
+// How long a snapshot is begun anew. A standby ends a statement that stands in the way of what it
+// has to apply.
 const (
-	// snapshotTries and snapshotPause bound how long a snapshot is begun anew. A standby ends a
-	// statement that stands in the way of what it has to apply.
-	snapshotTries = 20
-	snapshotPause = 500 * time.Millisecond
+	SnapshotTries = 20
+	SnapshotPause = 500 * time.Millisecond
 )
 
 // spoilt are the codes of what ends a snapshot that another try may not meet: conflicts with
@@ -126,15 +128,15 @@ func begunAnew(err error) bool {
 	return errors.Is(err, ErrDown)
 }
 
-// persistently reads a snapshot, again where it was ended by others. read begins from nothing
+// Persistently reads a snapshot, again where it was ended by others. read begins from nothing
 // each time.
-func persistently(ctx context.Context, pause time.Duration, snapshot func(read func(asking) error) error, read func(asking) error) error {
+func Persistently(ctx context.Context, pause time.Duration, snapshot func(read func(Asking) error) error, read func(Asking) error) error {
 	for try := 1; ; try++ {
 		err := snapshot(read)
 		if err == nil || ctx.Err() != nil || !begunAnew(err) {
 			return err
 		}
-		if try == snapshotTries || !rest(pause, ctx.Done()) {
+		if try == SnapshotTries || !Rest(pause, ctx.Done()) {
 			return fmt.Errorf("after %d tries: %w", try, err)
 		}
 	}

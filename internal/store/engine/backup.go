@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ func CopyFile(ctx context.Context, database, to string) (at time.Time, err error
 	if _, err := os.Stat(path); err != nil {
 		return at, fmt.Errorf("there is no database at %s: %w", path, err)
 	}
-	db, err := sql.Open("sqlite", liteDSN(path, "busy_timeout(10000)")+"&mode=ro")
+	db, err := sql.Open("sqlite", SQLiteDSN(path, "busy_timeout(10000)")+"&mode=ro")
 	if err != nil {
 		return at, err
 	}
@@ -56,7 +56,7 @@ func CopyFile(ctx context.Context, database, to string) (at time.Time, err error
 
 // Sound reads all pages of an SQLite file, and says what is damaged.
 func Sound(ctx context.Context, path string) (err error) {
-	db, err := sql.Open("sqlite", liteDSN(path, "query_only(ON)"))
+	db, err := sql.Open("sqlite", SQLiteDSN(path, "query_only(ON)"))
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func Alone(database string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &lite{path: path}
-	if err := db.claim(); err != nil {
+	db := &Lite{path: path}
+	if err := db.Claim(); err != nil {
 		return nil, err
 	}
 	return func() {

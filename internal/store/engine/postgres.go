@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pg is PostgreSQL. Readers and committers have pools of their own, because their plans
+// Postgres is PostgreSQL. Readers and committers have pools of their own, because their plans
 // differ. So have leases, and the node's own lease: one that is not renewed because
 // others wait for a lock loses its calls to another node.
-type pg struct {
+type Postgres struct {
 	server    *server
-	connected atomic.Pointer[pools]
+	Connected atomic.Pointer[pools]
 	reads     *pgxpool.Config
 	leases    *pgxpool.Config
 	holds     *pgxpool.Config
@@ -40,14 +40,14 @@ type pools struct {
 	readers *pgxpool.Pool
 	leasers *pgxpool.Pool
 	holders *pgxpool.Pool
-	writers *pgxpool.Pool
+	Writers *pgxpool.Pool
 }
 
 const (
 	pgReaders = 8
 	pgLeasers = 2
 	pgHolders = 1
-	pgWriters = 3 // two committers and a spare
+	Writers   = 3 // two committers and a spare
 	// connectTimeout is for a host that does not answer at all, where the address
 	// says no connect_timeout.
 	connectTimeout = 2 * time.Second
@@ -57,7 +57,7 @@ const (
 	queryTimeout = 8 * time.Second
 )
 
-func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error) {
+func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*Postgres, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
@@ -79,17 +79,17 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := &pg{server: server, reads: config, leases: config.Copy(), holds: config.Copy()}
+	db := &Postgres{server: server, reads: config, leases: config.Copy(), holds: config.Copy()}
 	db.leases.MaxConns, db.leases.MinConns = pgLeasers, 0
 	db.holds.MaxConns, db.holds.MinConns = pgHolders, 0
 	config = config.Copy()
 	// None is opened before the migrations have made the types that it learns of.
-	config.MaxConns, config.MinConns = pgWriters, 0
+	config.MaxConns, config.MinConns = Writers, 0
 	writing := maps.Clone(reading)
 	// A server that hears no more of a client gives its transaction up by itself, so
 	// that what became of it can be found out.
-	writing["idle_in_transaction_session_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
-	writing["statement_timeout"] = strconv.FormatInt(commitTimeout.Milliseconds(), 10)
+	writing["idle_in_transaction_session_timeout"] = strconv.FormatInt(CommitTimeout.Milliseconds(), 10)
+	writing["statement_timeout"] = strconv.FormatInt(CommitTimeout.Milliseconds(), 10)
 	// A statement prepared while a table was empty keeps a plan that scans it
 	// when it has grown. A batch only ever wants index lookups; that an index is not
 	// read from end to end, {among} sees to.
@@ -112,7 +112,7 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	if err := db.refusePooler(ctx); err != nil {
-		db.close()
+		db.Close()
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	server.onMove(func() {
@@ -125,19 +125,19 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*pg, error
 
 // connect makes the pools of the server's present era. Connections are made when
 // somebody wants them.
-func (db *pg) connect(ctx context.Context) error {
+func (db *Postgres) connect(ctx context.Context) error {
 	next := &pools{era: db.server.current()}
 	for _, make := range []struct {
 		pool **pgxpool.Pool
 		as   *pgxpool.Config
-	}{{&next.readers, db.reads}, {&next.leasers, db.leases}, {&next.holders, db.holds}, {&next.writers, db.writes}} {
+	}{{&next.readers, db.reads}, {&next.leasers, db.leases}, {&next.holders, db.holds}, {&next.Writers, db.writes}} {
 		var err error
 		if *make.pool, err = pgxpool.NewWithConfig(ctx, make.as); err != nil {
 			next.close()
 			return err
 		}
 	}
-	if before := db.connected.Swap(next); before != nil {
+	if before := db.Connected.Swap(next); before != nil {
 		go before.close() // which may take as long as the system waits for a host
 	}
 	return nil
@@ -149,25 +149,31 @@ func (p *pools) part(err error) {
 	if !stray(err) {
 		return
 	}
-	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.writers} {
+	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.Writers} {
 		pool.Reset()
 	}
 }
 
 func (p *pools) close() {
-	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.writers} {
+	for _, pool := range []*pgxpool.Pool{p.readers, p.leasers, p.holders, p.Writers} {
 		if pool != nil {
 			pool.Close()
 		}
 	}
 }
 
-func (db *pg) dialect() dialect { return postgres }
-func (db *pg) claim() error     { return nil }
-func (db *pg) alone() bool      { return false }
+// Dialect is for DB.
+func (db *Postgres) Dialect() Dialect { return PostgreSQL }
 
-func (db *pg) ping(ctx context.Context) error {
-	pools := db.connected.Load()
+// Claim is for DB.
+func (db *Postgres) Claim() error { return nil }
+
+// Alone is for DB.
+func (db *Postgres) Alone() bool { return false }
+
+// Ping is for DB.
+func (db *Postgres) Ping(ctx context.Context) error {
+	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.readers)
@@ -175,7 +181,7 @@ func (db *pg) ping(ctx context.Context) error {
 		return err
 	}
 	defer conn.Release()
-	return down(conn.Ping(ctx))
+	return Down(conn.Ping(ctx))
 }
 
 // takeRoom makes some hundred pages that are dropped at once.
@@ -184,9 +190,9 @@ const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat
 // insufficientPrivilege is the code for what a role may not do: tables that are not kept, here.
 const insufficientPrivilege = "42501"
 
-// room is for engine: a changed row finds its place in a page that is there, a new one may not.
-func (db *pg) room(ctx context.Context) error {
-	pools := db.connected.Load()
+// Room is for engine: a changed row finds its place in a page that is there, a new one may not.
+func (db *Postgres) Room(ctx context.Context) error {
+	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(ctx, pools.leasers)
@@ -201,9 +207,10 @@ func (db *pg) room(ctx context.Context) error {
 	return err
 }
 
-func (db *pg) close() {
+// Close is for DB.
+func (db *Postgres) Close() {
 	db.server.close()
-	db.connected.Load().close()
+	db.Connected.Load().close()
 }
 
 // bound gives a call a deadline, where it has none, and ends it when the server is
@@ -218,9 +225,9 @@ func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context
 }
 
 // acquire waits for a connection of a pool, among not too many readers.
-func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+func (db *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	defer db.crowd.Add(-1)
-	if db.crowd.Add(1) > crowdLimit && pool == db.connected.Load().readers {
+	if db.crowd.Add(1) > crowdLimit && pool == db.Connected.Load().readers {
 		return nil, ErrBusy
 	}
 	conn, err := pool.Acquire(ctx)
@@ -230,28 +237,31 @@ func (db *pg) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, e
 	return conn, nil
 }
 
-func (db *pg) query(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.connected.Load()
+// Query is for DB.
+func (db *Postgres) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.readers, text, args, each)
 }
 
-// walk uses the writers' connections, whose plans only look things up.
-func (db *pg) walk(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.connected.Load()
-	return db.read(ctx, pools, pools.writers, text, args, each)
+// Walk uses the writers' connections, whose plans only look things up.
+func (db *Postgres) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := db.Connected.Load()
+	return db.read(ctx, pools, pools.Writers, text, args, each)
 }
 
-func (db *pg) lease(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.connected.Load()
+// Lease is for DB.
+func (db *Postgres) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.leasers, text, args, each)
 }
 
-func (db *pg) hold(ctx context.Context, text string, args []any, each func(row) error) error {
-	pools := db.connected.Load()
+// Hold is for DB.
+func (db *Postgres) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.holders, text, args, each)
 }
 
-func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(row) error) error {
+func (db *Postgres) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(Row) error) error {
 	bounded, done := pools.bound(ctx, queryTimeout)
 	defer done()
 	conn, err := db.acquire(bounded, pool)
@@ -261,7 +271,7 @@ func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text s
 	defer conn.Release()
 	result, err := conn.Query(bounded, text, args...)
 	if err == nil {
-		err = drain(result, each)
+		err = Drain(result, each)
 	}
 	if warned(conn) && err == nil {
 		return fmt.Errorf("%w: the server did not wait for its standby", ErrDown)
@@ -273,10 +283,11 @@ func (db *pg) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text s
 	if err != nil && bounded.Err() != nil { // the server did not answer in time, or is given up
 		return fmt.Errorf("%w: %w", ErrDown, err)
 	}
-	return down(err)
+	return Down(err)
 }
 
-func drain(result pgx.Rows, each func(row) error) error {
+// Drain reads all rows of a result and closes it.
+func Drain(result pgx.Rows, each func(Row) error) error {
 	defer result.Close()
 	for result.Next() {
 		if each == nil {
@@ -289,9 +300,9 @@ func drain(result pgx.Rows, each func(row) error) error {
 	return result.Err()
 }
 
-// countedTexts has, for each statement that returns rows, one that fails when it
+// CountedTexts has, for each statement that returns rows, one that fails when it
 // does not return so many. Its last argument is the number.
-var countedTexts = sync.OnceValue(func() map[string]string {
+var CountedTexts = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for _, text := range postgresTexts() {
 		if strings.Contains(text, "RETURNING") {
@@ -303,7 +314,7 @@ var countedTexts = sync.OnceValue(func() map[string]string {
 
 var argument = regexp.MustCompile(`\$(\d+)`)
 
-// counted makes a number of guardLost where the count is another, which fails: that ends
+// counted makes a number of GuardLost where the count is another, which fails: that ends
 // the transaction, before what follows in the same trip is run.
 func counted(text string) string {
 	last := 0
@@ -312,23 +323,23 @@ func counted(text string) string {
 		last = max(last, n)
 	}
 	return fmt.Sprintf("WITH found AS (%s) SELECT CAST(CASE WHEN count(*) <> $%d AND %s THEN '%s' END AS INT) FROM found",
-		text, last+1, unlessForeseen, guardLost)
+		text, last+1, unlessForeseen, GuardLost)
 }
 
-// apply takes one round trip.
-func (db *pg) apply(ctx context.Context, look, steps []step) error {
-	all := make([]step, 0, len(look)+len(steps)+3)
-	all = append(all, step{text: "BEGIN"})
+// Apply takes one round trip.
+func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
+	all := make([]Step, 0, len(look)+len(steps)+3)
+	all = append(all, Step{Text: "BEGIN"})
 	found := false
-	if slices.ContainsFunc(steps, func(s step) bool { return !strings.Contains(s.text, unlessForeseen) }) {
+	if slices.ContainsFunc(steps, func(s Step) bool { return !strings.Contains(s.Text, unlessForeseen) }) {
 		look = nil // one that does not ask would write what the others do not
 	}
 	for _, s := range look {
-		all = append(all, step{text: s.text, args: s.args, each: func(r row) error { found = true; return s.each(r) }})
+		all = append(all, Step{Text: s.Text, Args: s.Args, Each: func(r Row) error { found = true; return s.Each(r) }})
 	}
 	for _, s := range steps {
-		if s.want > 0 {
-			s = step{text: countedTexts()[s.text], args: append(slices.Clip(s.args), s.want)}
+		if s.Want > 0 {
+			s = Step{Text: CountedTexts()[s.Text], Args: append(slices.Clip(s.Args), s.Want)}
 		}
 		all = append(all, s)
 	}
@@ -336,24 +347,24 @@ func (db *pg) apply(ctx context.Context, look, steps []step) error {
 		return commit(ctx, conn, all)
 	})
 	if err == nil && found {
-		return errForeseen
+		return ErrForeseen
 	}
 	return err
 }
 
-// transact takes two round trips: begin and the guards, then everything else
+// Transact takes two round trips: begin and the guards, then everything else
 // and the commit.
-func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
+func (db *Postgres) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
 	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		begin := make([]step, 0, len(guards)+1)
-		begin = append(begin, step{text: "BEGIN"})
+		begin := make([]Step, 0, len(guards)+1)
+		begin = append(begin, Step{Text: "BEGIN"})
 		begin = append(begin, guards...)
 		if _, err := send(ctx, conn, begin); err != nil {
 			// The connection, whatever it said; or one of two that wait for each other.
 			if server, answered := errors.AsType[*pgconn.PgError](err); !answered || server.Code == deadlock {
 				return fmt.Errorf("%w: %w", ErrDown, err)
 			}
-			return down(err)
+			return Down(err)
 		}
 		writes, err := decide()
 		if err != nil {
@@ -366,11 +377,11 @@ func (db *pg) transact(ctx context.Context, guards []step, decide func() ([]step
 // inTransaction runs a transaction on a connection of the writers, and leaves it usable
 // or closes it. What was committed on a server that was given up meanwhile is not known
 // to be there on the one that took its place.
-func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
-	pools := db.connected.Load()
-	ctx, done := pools.bound(ctx, commitTimeout)
+func (db *Postgres) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
+	pools := db.Connected.Load()
+	ctx, done := pools.bound(ctx, CommitTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, pools.writers)
+	conn, err := db.acquire(ctx, pools.Writers)
 	if err != nil {
 		return err
 	}
@@ -380,42 +391,42 @@ func (db *pg) inTransaction(ctx context.Context, run func(context.Context, *pgxp
 		return errors.Join(err, rollback(ctx, conn))
 	}
 	if pools.era.Err() != nil {
-		return fmt.Errorf("%w: the database server was given up meanwhile", errUnknown)
+		return fmt.Errorf("%w: the database server was given up meanwhile", ErrUnknown)
 	}
 	return nil
 }
 
 // commit sends the last steps and commits.
-func commit(ctx context.Context, conn *pgxpool.Conn, steps []step) error {
-	tag, err := send(ctx, conn, append(steps, step{text: "COMMIT"}))
+func commit(ctx context.Context, conn *pgxpool.Conn, steps []Step) error {
+	tag, err := send(ctx, conn, append(steps, Step{Text: "COMMIT"}))
 	server, answered := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil && warned(conn):
-		return fmt.Errorf("%w: the server did not wait for its standby", errUnknown)
+		return fmt.Errorf("%w: the server did not wait for its standby", ErrUnknown)
 	case err == nil && tag.String() != "COMMIT":
 		return fmt.Errorf("the server answered COMMIT with %s", tag)
 	case err == nil:
 		return nil
 	case pgconn.SafeToRetry(err):
-		return down(err) // nothing was sent
+		return Down(err) // nothing was sent
 	case !answered || conn.Conn().IsClosed():
-		return fmt.Errorf("%w: %w", errUnknown, err)
-	case server.Code == deadlock, server.Code == noNumber && strings.Contains(server.Message, guardLost):
-		return errLost
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	case server.Code == deadlock, server.Code == noNumber && strings.Contains(server.Message, GuardLost):
+		return ErrLost
 	}
-	return down(err)
+	return Down(err)
 }
 
 // send runs the steps in one round trip and returns the tag of the last.
-func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (tag pgconn.CommandTag, err error) {
+func send(ctx context.Context, conn *pgxpool.Conn, steps []Step) (tag pgconn.CommandTag, err error) {
 	var batch pgx.Batch
 	for _, s := range steps {
-		batch.Queue(s.text, s.args...)
+		batch.Queue(s.Text, s.Args...)
 	}
 	results := conn.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, s := range steps {
-		if s.each == nil {
+		if s.Each == nil {
 			if tag, err = results.Exec(); err != nil {
 				return tag, err
 			}
@@ -425,7 +436,7 @@ func send(ctx context.Context, conn *pgxpool.Conn, steps []step) (tag pgconn.Com
 		if err != nil {
 			return tag, err
 		}
-		if err := drain(result, s.each); err != nil {
+		if err := Drain(result, s.Each); err != nil {
 			return tag, err
 		}
 	}
@@ -443,20 +454,21 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 	return nil
 }
 
-// tidy vacuums the tables that rows only pass through: payments in flight and
+// Tidy vacuums the tables that rows only pass through: payments in flight and
 // what waits to be sealed. A busy service leaves thousands of dead rows a second
 // in them, and autovacuum looks once a minute: by then every look at the table
 // costs a hundred times what it should.
-func (db *pg) tidy(ctx context.Context) error {
-	pools := db.connected.Load()
+func (db *Postgres) Tidy(ctx context.Context) error {
+	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, time.Minute)
 	defer done()
 	_, err := pools.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) processing, unsealed", pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-func (db *pg) prepare(ctx context.Context, text string) error {
-	conn, err := db.connected.Load().readers.Acquire(ctx)
+// Prepare is for DB.
+func (db *Postgres) Prepare(ctx context.Context, text string) error {
+	conn, err := db.Connected.Load().readers.Acquire(ctx)
 	if err != nil {
 		return err
 	}

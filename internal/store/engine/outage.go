@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -18,16 +18,41 @@ import (
 )
 
 // Codes of PostgreSQL that say of a step that somebody else was faster: a text is no number,
-// which guardLost is not; of two that wait for each other one is ended.
+// which GuardLost is not; of two that wait for each other one is ended.
 const (
 	noNumber = "22P02"
 	deadlock = "40P01"
 )
 
-// lockNotAvailable is the code for who did not want to wait for a lock.
+// What else PostgreSQL says of a statement.
 const (
-	lockNotAvailable = "55P03"
+	lockNotAvailable = "55P03" // it did not want to wait for a lock
+	tookTooLong      = "57014" // a timeout ended it, or a person
 )
+
+// LockTaken reports whether a statement failed for a lock alone: it may be tried again.
+func LockTaken(err error) bool {
+	e, refused := errors.AsType[*pgconn.PgError](err)
+	return refused && (e.Code == lockNotAvailable || e.Code == deadlock)
+}
+
+// HeldUp tells a server that went away, or takes no writes now, from a migration that it refuses: that is
+// tried again when it is back, and so is no reason to end. What waited in vain for a lock, or took too long, is.
+func HeldUp(err error) error {
+	if e, answered := errors.AsType[*pgconn.PgError](err); answered && (e.Code == lockNotAvailable || e.Code == tookTooLong) {
+		return err
+	}
+	if _, ours := errors.AsType[*modernc.Error](err); ours || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return Down(err)
+}
+
+// MayNotWrite reports whether SQLite may not write to the file or beside it.
+func MayNotWrite(err error) bool {
+	e, ok := errors.AsType[*modernc.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_READONLY
+}
 
 // outages are the codes of PostgreSQL, or the classes they begin with, that say nothing
 // of a statement itself: resources are short (53: the disk is full, too many
@@ -51,9 +76,9 @@ var liteOutages = []int{
 	sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 }
 
-// down tells an outage, which is nobody's fault and over some time, from a statement
+// Down tells an outage, which is nobody's fault and over some time, from a statement
 // that the database refuses. It is ErrDown then, with what went wrong.
-func down(err error) error {
+func Down(err error) error {
 	if err == nil || errors.Is(err, ErrDown) {
 		return err
 	}
@@ -119,8 +144,8 @@ func warned(conn *pgxpool.Conn) bool {
 // written.
 var ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
 
-// rest pauses; false when that ends before.
-func rest(pause time.Duration, end <-chan struct{}) bool {
+// Rest pauses; false when that ends before.
+func Rest(pause time.Duration, end <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {

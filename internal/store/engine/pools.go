@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"sync"
@@ -30,8 +30,9 @@ func (m *countedMutex) Unlock() {
 	m.mu.Unlock()
 }
 
-func (db *lite) pools() []Pool {
-	used := btoi(db.mu.held.Load())
+// Pools is for DB.
+func (db *Lite) Pools() []Pool {
+	used := Bit(db.mu.held.Load())
 	list := []Pool{{Name: "writer", InUse: used, Idle: 1 - used, Most: 1, Waits: db.mu.waits.Load(), Waited: time.Duration(db.mu.waited.Load())}}
 	if db.readers != nil {
 		n := db.readers.Stats()
@@ -40,14 +41,14 @@ func (db *lite) pools() []Pool {
 	return list
 }
 
-// pools counts from 0 again when the server became another one.
-func (db *pg) pools() []Pool {
-	now := db.connected.Load()
+// Pools counts from 0 again when the server became another one.
+func (db *Postgres) Pools() []Pool {
+	now := db.Connected.Load()
 	var list []Pool
 	for _, of := range []struct {
 		name string
 		pool *pgxpool.Pool
-	}{{"readers", now.readers}, {"leases", now.leasers}, {"node lease", now.holders}, {"writers", now.writers}} {
+	}{{"readers", now.readers}, {"leases", now.leasers}, {"node lease", now.holders}, {"writers", now.Writers}} {
 		n := of.pool.Stat()
 		list = append(list, Pool{
 			Name: of.name, InUse: int(n.AcquiredConns()), Idle: int(n.IdleConns()), Most: int(n.MaxConns()),

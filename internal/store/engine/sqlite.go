@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// lite is SQLite: one connection that writes and a few that read beside it
+// Lite is SQLite: one connection that writes and a few that read beside it
 // (write-ahead log). In memory there is but the one.
-type lite struct {
+type Lite struct {
 	readers *sql.DB // nil: the writer reads
 	writers *sql.DB // holds the one writer
 
@@ -41,11 +41,11 @@ const (
 	openPause = 50 * time.Millisecond
 )
 
-func openSQLite(ctx context.Context, path string) (*lite, error) {
+func openSQLite(ctx context.Context, path string) (*Lite, error) {
 	if err := privateFile(path); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	writers, err := sql.Open("sqlite", liteDSN(path,
+	writers, err := sql.Open("sqlite", SQLiteDSN(path,
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
 		// The working set of the write path stays in memory, and a checkpoint
 		// comes once for many commits: measured, half as fast again. Not more than
@@ -61,13 +61,13 @@ func openSQLite(ctx context.Context, path string) (*lite, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), writers.Close())
 	}
-	readers, err := sql.Open("sqlite", liteDSN(path, "busy_timeout(10000)", "query_only(ON)", "cache_size(-8192)"))
+	readers, err := sql.Open("sqlite", SQLiteDSN(path, "busy_timeout(10000)", "query_only(ON)", "cache_size(-8192)"))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), writers.Close())
 	}
 	readers.SetMaxOpenConns(liteReaders)
 	readers.SetMaxIdleConns(liteReaders)
-	return &lite{
+	return &Lite{
 		readers: readers, writers: writers, writer: writer,
 		prepared: map[string]*sql.Stmt{}, queries: map[string]*sql.Stmt{}, path: path,
 	}, nil
@@ -98,29 +98,33 @@ func firstConn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	for tries := 0; ; tries++ {
 		conn, err := db.Conn(ctx)
 		e, busy := errors.AsType[*modernc.Error](err)
-		if err == nil || !busy || e.Code()&0xff != sqlite3.SQLITE_BUSY || tries == openTries || !rest(openPause, ctx.Done()) {
+		if err == nil || !busy || e.Code()&0xff != sqlite3.SQLITE_BUSY || tries == openTries || !Rest(openPause, ctx.Done()) {
 			return conn, err
 		}
 	}
 }
 
-func liteDSN(path string, pragmas ...string) string {
+// SQLiteDSN is the address of a file as the driver takes it.
+func SQLiteDSN(path string, pragmas ...string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + url.Values{"_pragma": pragmas}.Encode()
 }
 
-func (db *lite) dialect() dialect { return sqlite }
+// Dialect is for DB.
+func (db *Lite) Dialect() Dialect { return SQLite }
 
-func (db *lite) ping(ctx context.Context) error {
+// Ping is for DB.
+func (db *Lite) Ping(ctx context.Context) error {
 	if db.readers == nil {
 		return nil
 	}
 	return db.readers.PingContext(ctx)
 }
 
-// room is for engine: a commit adds to the log, whatever it writes.
-func (db *lite) room(context.Context) error { return nil }
+// Room is for engine: a commit adds to the log, whatever it writes.
+func (db *Lite) Room(context.Context) error { return nil }
 
-func (db *lite) close() {
+// Close is for DB.
+func (db *Lite) Close() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	// A connection whose statements are open does not end, and keeps its files.
@@ -140,9 +144,9 @@ func (db *lite) close() {
 	}
 }
 
-// claim locks a file beside the database's. The system lets the lock go when the
+// Claim locks a file beside the database's. The system lets the lock go when the
 // process ends, however it does, so whoever has it knows that nobody else lives.
-func (db *lite) claim() error {
+func (db *Lite) Claim() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.lock != nil {
@@ -163,24 +167,27 @@ func (db *lite) claim() error {
 	return nil
 }
 
-func (db *lite) alone() bool { return db.locked.Load() }
+// Alone is for DB.
+func (db *Lite) Alone() bool { return db.locked.Load() }
 
-func (db *lite) query(ctx context.Context, text string, args []any, each func(row) error) error {
+// Query is for DB.
+func (db *Lite) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
 	if db.readers == nil {
-		return db.lease(ctx, text, args, each)
+		return db.Lease(ctx, text, args, each)
 	}
 	s, err := db.readStmt(ctx, text)
 	if err != nil {
 		return err
 	}
-	return down(drainSQL(ctx, s, args, each))
+	return Down(drainSQL(ctx, s, args, each))
 }
 
-func (db *lite) walk(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.query(ctx, text, args, each)
+// Walk is for DB.
+func (db *Lite) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
+	return db.Query(ctx, text, args, each)
 }
 
-func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
+func (db *Lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	db.reading.Lock()
 	defer db.reading.Unlock()
 	if s, ok := db.queries[text]; ok {
@@ -193,34 +200,36 @@ func (db *lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return s, err
 }
 
-func (db *lite) hold(ctx context.Context, text string, args []any, each func(row) error) error {
-	return db.lease(ctx, text, args, each)
+// Hold is for DB.
+func (db *Lite) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
+	return db.Lease(ctx, text, args, each)
 }
 
-func (db *lite) lease(ctx context.Context, text string, args []any, each func(row) error) error {
+// Lease is for DB.
+func (db *Lite) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return down(db.write(ctx, step{text: text, args: args, each: each}))
+	return Down(db.write(ctx, Step{Text: text, Args: args, Each: each}))
 }
 
 // write runs one statement on the writer, which the caller holds.
-func (db *lite) write(ctx context.Context, s step) error {
-	prepared, ok := db.prepared[s.text]
+func (db *Lite) write(ctx context.Context, s Step) error {
+	prepared, ok := db.prepared[s.Text]
 	if !ok {
 		var err error
-		if prepared, err = db.writer.PrepareContext(ctx, s.text); err != nil {
+		if prepared, err = db.writer.PrepareContext(ctx, s.Text); err != nil {
 			return err
 		}
-		db.prepared[s.text] = prepared
+		db.prepared[s.Text] = prepared
 	}
-	if s.each == nil {
-		_, err := prepared.ExecContext(ctx, s.args...)
+	if s.Each == nil {
+		_, err := prepared.ExecContext(ctx, s.Args...)
 		return err
 	}
-	return drainSQL(ctx, prepared, s.args, s.each)
+	return drainSQL(ctx, prepared, s.Args, s.Each)
 }
 
-func drainSQL(ctx context.Context, s *sql.Stmt, args []any, each func(row) error) error {
+func drainSQL(ctx context.Context, s *sql.Stmt, args []any, each func(Row) error) error {
 	result, err := s.QueryContext(ctx, args...)
 	if err != nil {
 		return err
@@ -228,7 +237,7 @@ func drainSQL(ctx context.Context, s *sql.Stmt, args []any, each func(row) error
 	return drainRows(result, each)
 }
 
-func drainRows(result *sql.Rows, each func(row) error) error {
+func drainRows(result *sql.Rows, each func(Row) error) error {
 	defer result.Close()
 	for result.Next() {
 		if each == nil {
@@ -241,26 +250,27 @@ func drainRows(result *sql.Rows, each func(row) error) error {
 	return result.Err()
 }
 
-// apply needs no look: nobody is told of a transaction that is rolled back here.
-func (db *lite) apply(ctx context.Context, _, steps []step) error {
+// Apply needs no look: nobody is told of a transaction that is rolled back here.
+func (db *Lite) Apply(ctx context.Context, _, steps []Step) error {
 	return db.inTransaction(ctx, func() error {
 		for _, s := range steps {
 			got := 0
-			if s.want > 0 {
-				s.each = func(row) error { got++; return nil }
+			if s.Want > 0 {
+				s.Each = func(Row) error { got++; return nil }
 			}
 			if err := db.write(ctx, s); err != nil {
 				return err
 			}
-			if got != s.want {
-				return errLost
+			if got != s.Want {
+				return ErrLost
 			}
 		}
 		return nil
 	})
 }
 
-func (db *lite) transact(ctx context.Context, guards []step, decide func() ([]step, error)) error {
+// Transact is for DB.
+func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
 	return db.inTransaction(ctx, func() error {
 		for _, s := range guards {
 			if err := db.write(ctx, s); err != nil {
@@ -282,31 +292,32 @@ func (db *lite) transact(ctx context.Context, guards []step, decide func() ([]st
 
 // inTransaction holds the writer and takes SQLite's write lock at once: a
 // transaction that starts by reading could lose it to another process.
-func (db *lite) inTransaction(ctx context.Context, do func() error) error {
+func (db *Lite) inTransaction(ctx context.Context, do func() error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return down(err)
+		return Down(err)
 	}
 	// Interrupted, these three would leave the one writer inside a transaction,
 	// and nothing could be written any more. What stands between may be.
 	whole := context.WithoutCancel(ctx)
-	if err := db.write(whole, step{text: "BEGIN IMMEDIATE"}); err != nil {
-		return down(err)
+	if err := db.write(whole, Step{Text: "BEGIN IMMEDIATE"}); err != nil {
+		return Down(err)
 	}
 	if err := do(); err != nil {
-		return errors.Join(down(err), db.write(whole, step{text: "ROLLBACK"}))
+		return errors.Join(Down(err), db.write(whole, Step{Text: "ROLLBACK"}))
 	}
-	if err := db.write(whole, step{text: "COMMIT"}); err != nil {
+	if err := db.write(whole, Step{Text: "COMMIT"}); err != nil {
 		// What a failed write left in the log may be found there after a crash, until
 		// the next transaction has taken its place.
-		_ = db.write(whole, step{text: "ROLLBACK"}) // where it has not ended by itself
-		return fmt.Errorf("%w: %w", errUnknown, err)
+		_ = db.write(whole, Step{Text: "ROLLBACK"}) // where it has not ended by itself
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return nil
 }
 
-func (db *lite) migrate(ctx context.Context, run func(migrator) error) error {
+// Migrate is for DB.
+func (db *Lite) Migrate(ctx context.Context, run func(Migrator) error) error {
 	return db.inTransaction(ctx, func() error { return run(liteMigrator{ctx, db.writer}) })
 }
 
@@ -315,13 +326,14 @@ type liteMigrator struct {
 	conn *sql.Conn
 }
 
-func (m liteMigrator) exec(text string) error {
+func (m liteMigrator) Exec(text string) error {
 	_, err := m.conn.ExecContext(m.ctx, text)
 	return err
 }
 
-func (m liteMigrator) query(text string, each func(row) error) error {
-	found, err := m.conn.QueryContext(m.ctx, sqlite.sql(text))
+// Query is for DB.
+func (m liteMigrator) Query(text string, each func(Row) error) error {
+	found, err := m.conn.QueryContext(m.ctx, SQLite.SQL(text))
 	if err != nil {
 		return err
 	}
@@ -335,7 +347,7 @@ func (m liteMigrator) query(text string, each func(row) error) error {
 }
 
 // standalone is in the transaction: SQLite has one writer.
-func (m liteMigrator) aside(text string) (changed int64, err error) {
+func (m liteMigrator) Aside(text string) (changed int64, err error) {
 	done, err := m.conn.ExecContext(m.ctx, text)
 	if err != nil {
 		return 0, err
@@ -343,16 +355,17 @@ func (m liteMigrator) aside(text string) (changed int64, err error) {
 	return done.RowsAffected()
 }
 
-func (m liteMigrator) impatient() error { return nil }
-func (m liteMigrator) bar() error       { return nil }
+func (m liteMigrator) Impatient() error { return nil }
+func (m liteMigrator) Bar() error       { return nil }
 
-// ready is for engine: there are tables alone.
-func (db *lite) ready(context.Context) error { return nil }
+// Ready is for engine: there are tables alone.
+func (db *Lite) Ready(context.Context) error { return nil }
 
-// tidy has nothing to do: SQLite uses the room of a deleted row at once.
-func (db *lite) tidy(context.Context) error { return nil }
+// Tidy has nothing to do: SQLite uses the room of a deleted row at once.
+func (db *Lite) Tidy(context.Context) error { return nil }
 
-func (db *lite) prepare(ctx context.Context, text string) error {
+// Prepare is for DB.
+func (db *Lite) Prepare(ctx context.Context, text string) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	s, err := db.writer.PrepareContext(ctx, text)

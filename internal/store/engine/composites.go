@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -23,32 +23,32 @@ import (
 // compositeColumns is from how many columns on rows have a type of their own.
 const compositeColumns = 4
 
-func composite(columns []column) bool { return len(columns) >= compositeColumns }
+func composite(columns []Column) bool { return len(columns) >= compositeColumns }
 
 const rowTypePrefix = "rows_"
 
 // rowType names the type of rows of the columns, by what it has: one that is there
 // never changes, and an older program finds its own beside a newer one's.
-func rowType(columns []column) string {
+func rowType(columns []Column) string {
 	sum := sha256.Sum256([]byte(typeColumns(columns)))
 	return rowTypePrefix + hex.EncodeToString(sum[:6])
 }
 
-func typeColumns(columns []column) string {
+func typeColumns(columns []Column) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, c.name+" "+c.kind)
+		list = append(list, c.Name+" "+c.Kind)
 	}
 	return strings.Join(list, ", ")
 }
 
 // rowTypes lists the types of the queries' rows by their names.
-func rowTypes() map[string][]column {
-	types := map[string][]column{}
-	for _, query := range statements {
+func rowTypes() map[string][]Column {
+	types := map[string][]Column{}
+	for _, query := range Statements {
 		_, rest, found := strings.Cut(query, "{rows:")
 		spec, _, _ := strings.Cut(rest, "}")
-		if columns := parseColumns(spec); found && composite(columns) {
+		if columns := ParseColumns(spec); found && composite(columns) {
 			types[rowType(columns)] = columns
 		}
 	}
@@ -62,7 +62,7 @@ func createRowTypes(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	err = drain(found, func(r row) error {
+	err = Drain(found, func(r Row) error {
 		name, _, _, err := scanRowType(r)
 		delete(missing, name)
 		return err
@@ -81,7 +81,7 @@ func createRowTypes(ctx context.Context, tx pgx.Tx) error {
 const selectRowTypes = `SELECT typname, oid, typarray FROM pg_type
 WHERE typname LIKE '` + rowTypePrefix + `%' AND typtype = 'c' AND typnamespace = current_schema()::regnamespace`
 
-func scanRowType(r row) (name string, element, array uint32, err error) {
+func scanRowType(r Row) (name string, element, array uint32, err error) {
 	err = r.Scan(&name, &element, &array)
 	return name, element, array, err
 }
@@ -92,7 +92,7 @@ func registerRows(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	return drain(found, func(r row) error {
+	return Drain(found, func(r Row) error {
 		name, element, array, err := scanRowType(r)
 		if err != nil {
 			return err
