@@ -95,29 +95,24 @@ func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]B
 }
 
 var selectAudit = engine.Statement(`
-SELECT e.id, e.merchant, e.shop, e.live, e.actor_kind, e.actor, coalesce(nullif(a.address, ''), e.ip), e.request, e.act, e.object, e.at, e.doc, coalesce(n.note, '')
+SELECT ` + auditTable.listOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
 // Audit lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
 func (s *Store) Audit(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
-	return many(ctx, s, selectAudit, func(r engine.Row) (e pay.AuditEntry, err error) {
-		var at int64
-		var doc, note string
-		if err := r.Scan(&e.ID, &e.Merchant, &e.Shop, &e.Live, &e.By.Kind, &e.By.ID, &e.By.IP, &e.By.Request, &e.Act, &e.Object, &at, &doc, &note); err != nil {
-			return e, err
-		}
-		if err := json.Unmarshal([]byte(doc), &e.Details); err != nil {
-			return e, fmt.Errorf("audit entry %s: %w", e.ID, err)
-		}
+	scan := auditTable.scan(s)
+	return many(ctx, s, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+		var address, note string
+		e, err := scan(rowWith{rowWith{r, &note}, &address})
+		e.By.IP = address
 		if note != "" {
 			if e.Details == nil {
 				e.Details = map[string]string{}
 			}
 			e.Details["note"] = note
 		}
-		e.At = fromMicros(at)
-		return e, nil
+		return e, err
 	}, merchant, after, limit)
 }

@@ -31,18 +31,25 @@ var transfersTable = describe(table[ledger.Transfer]{
 	},
 })
 
-const balanceColumns = `b.merchant, b.live, b.pending, b.available, b.frozen, b.reserve, b.suspense, b.receivable,
-  b.platform_fees, b.provider_fees, b.flat_fees, b.network_fees, b.chargeback_fees, b.refunds, b.chargebacks,
-  b.in_transit, b.paid_out, b.withdrawal_fees, b.float, b.float_committed, b.float_paid, b.float_funding`
-
-// balanceRows is the row of deltas: a column per account, in ledger.Accounts'
-// order, and how many movements they are.
-var balanceRows = engine.ParseColumns(balanceSpec)
-
-const balanceSpec = `merchant TEXT, live BOOLEAN, pending BIGINT, available BIGINT, frozen BIGINT, reserve BIGINT, suspense BIGINT,
-  receivable BIGINT, platform_fees BIGINT, provider_fees BIGINT, flat_fees BIGINT, network_fees BIGINT, chargeback_fees BIGINT,
-  refunds BIGINT, chargebacks BIGINT, in_transit BIGINT, paid_out BIGINT, withdrawal_fees BIGINT,
-  float BIGINT, float_committed BIGINT, float_paid BIGINT, float_funding BIGINT, movements BIGINT`
+// A row of balances has a column per account, and how many movements they are. balanceColumns are those that
+// are read, of balances AS b.
+var (
+	balanceSpec = func() string {
+		spec := "merchant TEXT, live BOOLEAN, "
+		for _, account := range ledger.Accounts() {
+			spec += string(account) + " BIGINT, "
+		}
+		return spec + "movements BIGINT"
+	}()
+	balanceRows    = engine.ParseColumns(balanceSpec)
+	balanceColumns = func() string {
+		list := "b.merchant, b.live"
+		for _, account := range ledger.Accounts() {
+			list += ", b." + string(account)
+		}
+		return list
+	}()
+)
 
 // upsertBalances adds the deltas to the balances.
 var upsertBalances = engine.Statement(func() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -52,7 +53,7 @@ DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d W
 RETURNING id`)
 	// That a key was used before stays, or its next address would be its first one.
 	keepUsed = engine.Standalone(`
-INSERT INTO key_uses (id, version, key_id, address, first_at, last_at)
+INSERT INTO key_uses (` + strings.Join(keyUsesTable.names(), ", ") + `)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
 WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
 	oldKeyUses = engine.Standalone(`

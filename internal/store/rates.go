@@ -78,7 +78,7 @@ func (s *Store) Rates(ctx context.Context) ([]pay.Quote, error) {
 }
 
 var selectRateHistory = engine.Statement(`
-SELECT rate, source, observed_at, verdict, actor, at FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
+SELECT ` + rateHistoryTable.list + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
@@ -90,15 +90,10 @@ type PastReading struct {
 
 // RateHistory lists what was read of a currency, newest first.
 func (s *Store) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	return many(ctx, s, selectRateHistory, func(r engine.Row) (p PastReading, err error) {
-		var rate string
-		var at, taken int64
-		if err := r.Scan(&rate, &p.Source, &at, &p.Verdict, &p.By, &taken); err != nil {
-			return p, err
-		}
-		p.Currency, p.At, p.Taken = c, fromMicros(at), fromMicros(taken)
-		p.Rate, err = parseRate(rate)
-		return p, err
+	scan := rateHistoryTable.scan(s)
+	return many(ctx, s, selectRateHistory, func(r engine.Row) (PastReading, error) {
+		q, err := scan(r)
+		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
 	}, string(c), limit)
 }
 

@@ -55,9 +55,8 @@ func (m meeting) guardsNew() bool { return m >= stale }
 
 func describe[T any](t table[T]) *table[T] {
 	t.fields(&fields{columns: &t.columns}, new(T))
-	var names, values, sets, read, spec []string
+	var values, sets, read, spec []string
 	for _, c := range t.columns {
-		names = append(names, c.Name)
 		values = append(values, "r."+c.Name)
 		spec = append(spec, c.Name+" "+c.Kind)
 		if !c.Fixed {
@@ -69,7 +68,7 @@ func describe[T any](t table[T]) *table[T] {
 	}
 	t.list = strings.Join(read, ", ")
 	source := "{rows: " + strings.Join(spec, ", ") + "}"
-	t.insert = "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") +
+	t.insert = "INSERT INTO " + t.name + " (" + strings.Join(t.names(), ", ") + ") SELECT " + strings.Join(values, ", ") +
 		" FROM " + source + " AS r WHERE {unless lost}"
 	if t.where != "" {
 		t.insert += "\n  AND (" + t.where + ")"
@@ -161,6 +160,15 @@ type rowWith struct {
 
 // Scan is for row.
 func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
+
+// names are those of all columns, in their order.
+func (t *table[T]) names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.Name
+	}
+	return names
+}
 
 // listOf is list, of a table that a statement calls otherwise.
 func (t *table[T]) listOf(alias string) string { return of(alias, t.list) }

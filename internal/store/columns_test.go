@@ -1,0 +1,63 @@
+package store
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// A table's columns are named once, where it is described: whoever adds one looks nowhere else.
+func TestColumnsAreNamedOnce(t *testing.T) {
+	const few = 5 // columns that a statement may name one after the other
+	made := regexp.MustCompile(`^INSERT INTO (\w+) \(([^)]+)\) SELECT r\.`)
+	alias := regexp.MustCompile(`\b\w\.(\w)`)
+	space := regexp.MustCompile(`\s+`)
+	runs := map[string]string{} // of columns, and whose they are
+	for _, text := range engine.Statements {
+		found := made.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		names := strings.Split(found[2], ", ")
+		for i := range len(names) - few {
+			runs[strings.Join(names[i:i+few+1], ", ")] = found[1]
+		}
+	}
+	if len(runs) < 200 {
+		t.Fatalf("only %d runs of columns are known", len(runs))
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				return true
+			}
+			words := space.ReplaceAllString(alias.ReplaceAllString(text.Value, "$1"), " ")
+			for run, table := range runs {
+				if strings.Contains(words, run) {
+					t.Errorf("%s names columns of %s again: take them from its description", set.Position(text.Pos()), table)
+					break
+				}
+			}
+			return true
+		})
+	}
+}
