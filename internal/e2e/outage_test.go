@@ -138,7 +138,7 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 	must(t, l.Close())
 	line := dbtest.Behind(t, dbtest.Postgres(t))
 	s := startWith(t, line.Address, &clock{}, func(c *daemon.Config) { c.Metrics = address })
-	scrape := func(want ...string) {
+	read := func() string {
 		t.Helper()
 		r, err := http.Get("http://" + address + "/metrics")
 		must(t, err)
@@ -148,12 +148,18 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 		if r.StatusCode != http.StatusOK {
 			t.Fatalf("/metrics is answered %d: %s", r.StatusCode, page)
 		}
+		return string(page)
+	}
+	scrape := func(want ...string) {
+		t.Helper()
+		page := read()
 		for _, w := range append(want, "cascada_store_commits_total ", `cascada_open_oldest_seconds{kind="refund"} 0`, "cascada_disputes_oldest_overdue_seconds 0", "cascada_database_seen_seconds ") {
-			if !strings.Contains(string(page), w) {
+			if !strings.Contains(page, w) {
 				t.Errorf("/metrics has no %s", w)
 			}
 		}
 	}
+	eventually(t, "the database was asked", func() bool { return strings.Contains(read(), "cascada_disputes_oldest_overdue_seconds") })
 	scrape("cascada_database_up 1")
 	line.Down(true)
 	line.Cut()
