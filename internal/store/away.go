@@ -4,7 +4,7 @@ import "github.com/cascadapay/cascada/internal/store/engine"
 
 // gone notes that the database does not answer: commits are refused at once from now
 // on, until it does again.
-func (s *Store) gone(cause error) {
+func (s *core) gone(cause error) {
 	if !s.away.CompareAndSwap(false, true) {
 		return
 	}
@@ -17,7 +17,7 @@ func (s *Store) gone(cause error) {
 }
 
 // back notes that the database took a commit.
-func (s *Store) back() {
+func (s *core) back() {
 	if s.away.Load() && s.away.CompareAndSwap(true, false) {
 		s.log.Info("the database is back")
 	}
@@ -28,7 +28,7 @@ func (s *Store) back() {
 // The database may go away again while a try still runs, and two at once would share the
 // prober: a second watch leaves it to the first, which looks again once it is no longer
 // known to watch.
-func (s *Store) watch() {
+func (s *core) watch() {
 	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
 		open := true
 		for pause := minFindPause; open && s.away.Load(); pause = min(2*pause, maxFindPause) {
@@ -44,7 +44,7 @@ func (s *Store) watch() {
 }
 
 // probe tries once.
-func (s *Store) probe() {
+func (s *core) probe() {
 	_, err := s.prober.claim(s.life)
 	if err == nil && s.db.Room(s.life) == nil {
 		s.back()

@@ -86,7 +86,7 @@ type checker struct {
 // The seals come first, as they name the row whatever was done to it; a rule may
 // fail on a document that is none any more. With an error what was found until
 // then is returned.
-func (s *Store) Check(ctx context.Context) ([]Broken, error) {
+func (s *core) Check(ctx context.Context) ([]Broken, error) {
 	found, err := check(ctx, s.db, s.texts, s.sealKey, CheckOptions{})
 	return found.Broken, err
 }

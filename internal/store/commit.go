@@ -55,7 +55,7 @@ const (
 // begun; engine.ErrDown when the database cannot be reached. After each of them, and after
 // any error but one, nothing was written, nor will be. The one is ErrUnknown: whoever
 // gets it must not decide again.
-func (s *Store) Commit(ctx context.Context, change pay.Change) error {
+func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
 			return s.failed(FailedRefused, err)
@@ -85,7 +85,7 @@ func (s *Store) Commit(ctx context.Context, change pay.Change) error {
 }
 
 // failed counts a change that was not written.
-func (s *Store) failed(why Failure, err error) error {
+func (s *core) failed(why Failure, err error) error {
 	s.stats.failed[why].Add(1)
 	return err
 }
@@ -140,7 +140,7 @@ func (w *waiting) tell(err error) {
 	}
 }
 
-func (s *Store) enqueue(w *waiting) error {
+func (s *core) enqueue(w *waiting) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
@@ -166,7 +166,7 @@ func (s *Store) enqueue(w *waiting) error {
 // wait for each other where they move one balance. With a crowd, the second uses the
 // time in which the first waits for the disk. Nobody waits for long behind one that waits
 // for another node's lock.
-func (s *Store) commitLoop(committers []*committer) {
+func (s *core) commitLoop(committers []*committer) {
 	var held []*waiting // back from the last batch
 	most := len(committers)
 	idle := slices.Clone(committers)
@@ -207,7 +207,7 @@ func (s *Store) commitLoop(committers []*committer) {
 }
 
 // fill adds what is waiting, without waiting for more. What was held back takes nobody's place.
-func (s *Store) fill(batch []*waiting) []*waiting {
+func (s *core) fill(batch []*waiting) []*waiting {
 	for range batchLimit - 1 {
 		select {
 		case w, open := <-s.queue:

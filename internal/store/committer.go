@@ -36,13 +36,13 @@ const (
 //
 // It is owned by the goroutine that runs flush.
 type committer struct {
-	s      *Store
+	s      *core
 	id     string
 	fence  int64 // 0: not claimed, or lost
 	number int64 // of the last batch that was begun
 }
 
-func newCommitter(s *Store) *committer { return &committer{s: s, id: s.name("cmt_")} }
+func newCommitter(s *core) *committer { return &committer{s: s, id: s.name("cmt_")} }
 
 var (
 	noteBatch = engine.Statement(`UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`)
@@ -201,7 +201,7 @@ func (c *committer) flush(batch []*waiting) {
 }
 
 // met tells how long changes waited that are taken for the first time.
-func (s *Store) met(batch []*waiting) {
+func (s *core) met(batch []*waiting) {
 	if s.meter.Waited == nil {
 		return
 	}
@@ -215,7 +215,7 @@ func (s *Store) met(batch []*waiting) {
 }
 
 // ended tells what became of a transaction of so many changes.
-func (s *Store) ended(span *trace.Span, err error, changes int, took time.Duration) {
+func (s *core) ended(span *trace.Span, err error, changes int, took time.Duration) {
 	defer span.End()
 	if s.meter.Ended == nil && span == nil {
 		return

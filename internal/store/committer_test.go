@@ -37,7 +37,7 @@ func TestOneBadChangeOfABatchCostsAFewTransactions(t *testing.T) {
 			change := pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: time.Unix(1, 0)}}
 			batch = append(batch, &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)})
 		}
-		newCommitter(s).flush(batch)
+		newCommitter(s.core).flush(batch)
 		for i, w := range batch {
 			if err := <-w.done; (err == nil) != (i != 123) {
 				t.Errorf("change %d: %v", i, err)

@@ -52,7 +52,7 @@ ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, roll
 var counterRows = engine.ParseColumns(counterSpec)
 
 // counterArgs are the rows in the order in which every transaction locks them.
-func (s *Store) counterArgs(counts map[counter]count) []any {
+func (s *core) counterArgs(counts map[counter]count) []any {
 	rows := engine.NewRows(s.db.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
 		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
@@ -117,10 +117,10 @@ RETURNING day`)
 )
 
 // young is the first day that may have payments which allDays lacks.
-func (s *Store) young() int64 { return max(0, s.rolledUp.Load()-slackDays) }
+func (s *core) young() int64 { return max(0, s.rolledUp.Load()-slackDays) }
 
 // readRolledUp learns which days are rolled up.
-func (s *Store) readRolledUp(ctx context.Context) (day int64, err error) {
+func (s *core) readRolledUp(ctx context.Context) (day int64, err error) {
 	if day, err = one(ctx, s, selectRolledUp, scanInt); err != nil {
 		return 0, fmt.Errorf("read how far counters are rolled up: %w", err)
 	}
@@ -131,7 +131,7 @@ func (s *Store) readRolledUp(ctx context.Context) (day int64, err error) {
 // RollUp adds the days before yesterday to the counters of all days: a payment
 // is counted once when it is taken, and a total adds up a few days at most. Every
 // node may call it at any time, and each has to within slackDays.
-func (s *Store) RollUp(ctx context.Context, now time.Time) error {
+func (s *core) RollUp(ctx context.Context, now time.Time) error {
 	done, err := s.readRolledUp(ctx)
 	until := micros(now)/dayMicros - 1
 	if err != nil || until <= done {
@@ -148,7 +148,7 @@ func (s *Store) RollUp(ctx context.Context, now time.Time) error {
 }
 
 // rollDays adds the days of a time to all days that are not in them yet.
-func (s *Store) rollDays(ctx context.Context, from, until int64) error {
+func (s *core) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
 		err := s.query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
@@ -172,7 +172,7 @@ func (s *Store) rollDays(ctx context.Context, from, until int64) error {
 
 // roll rolls the counters up, a transaction for each shop: all days first, as a
 // commit locks them. What another node was faster with is left for the next look.
-func (s *Store) roll(ctx context.Context, counts map[counter]count) error {
+func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 	shops := map[string]map[counter]count{}
 	for k, c := range counts {
 		if shops[k.shop] == nil {

@@ -86,13 +86,13 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
-func (s *Store) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (s *core) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return many(ctx, s, selectReconciliations, reconciliationsTable.scan(s), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
-func (s *Store) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
+func (s *core) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
 	return many(ctx, s, selectOpenDrifts, driftsTable.scan(s), account)
 }
 
@@ -105,7 +105,7 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's differences that are open.
-func (s *Store) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
+func (s *core) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
 	return one(ctx, s, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)

@@ -104,7 +104,7 @@ func duties() []duty {
 // lease takes at most limit rows that are due, and as many that a test clock
 // makes due; nobody else gets them before until, in the row's clock. A row that each
 // cannot read is set aside and holds up no other.
-func (s *Store) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
+func (s *core) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{micros(now), micros(until), limit}
 	var bad unreadable
 	err := s.db.Lease(ctx, s.text(d.plain), args, bad.skipped(each))
@@ -128,7 +128,7 @@ var oldestDue = engine.Statement(func() string {
 
 // OldestDue returns the earliest due time of each kind of work; zero where
 // nothing waits. What waits for a test clock is left out.
-func (s *Store) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	err := s.query(ctx, oldestDue, nil, func(r engine.Row) error {
 		var kind string
@@ -165,7 +165,7 @@ func firstOf(of func(duty) string, more ...string) string {
 // clock; kinds of which nothing waits are left out. Parked deliveries are one, due since
 // ever: it is their endpoints that they wait for. It is one statement, or two where
 // a test clock was moved, and reads the first row of each index.
-func (s *Store) NextDue(ctx context.Context) (map[string]time.Time, error) {
+func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	each := func(r engine.Row) error {
 		var kind string
@@ -190,12 +190,12 @@ var (
 )
 
 // Clock reads a merchant's test clock. ErrNotFound where it was never moved.
-func (s *Store) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
+func (s *core) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
 	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
 }
 
 // Clocks reads the test clocks that were moved. Leases heed them from then on.
-func (s *Store) Clocks(ctx context.Context) ([]pay.Clock, error) {
+func (s *core) Clocks(ctx context.Context) ([]pay.Clock, error) {
 	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
 	if err == nil {
 		s.clocked.Store(len(list) > 0)

@@ -117,7 +117,7 @@ var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutsTable.list+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func (s *Store) scanFanOut() func(engine.Row) (pay.FanOut, error) {
+func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 	scan := fanOutsTable.scan(s)
 	return func(r engine.Row) (pay.FanOut, error) {
 		var body string
@@ -136,17 +136,17 @@ func (s *Store) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
-func (s *Store) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+func (s *core) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
 	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut(), now, until, limit)
 	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
 // InCompany reports whether several merchants write, as far as this process saw a moment ago.
-func (s *Store) InCompany() bool { return s.inCompany.Load() }
+func (s *core) InCompany() bool { return s.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
-func (s *Store) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+func (s *core) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}

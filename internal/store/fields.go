@@ -18,7 +18,7 @@ type fields struct {
 	rows    *engine.Rows     // write, where it is not nil
 	into    []any            // read, else
 	late    []late
-	s       *Store // reading: nil elsewhere
+	s       *core // reading: nil elsewhere
 	personal
 }
 

@@ -53,7 +53,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			for _, change := range changes {
 				batch = append(batch, &waiting{change: change, guards: guardedIDs(&change), done: make(chan error, 1)})
 			}
-			newCommitter(s).flush(batch)
+			newCommitter(s.core).flush(batch)
 			for _, w := range batch {
 				results = append(results, <-w.done)
 			}
@@ -151,7 +151,7 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	}
 	look := []engine.Step{{Text: s.text(onceTable.taken), Args: s.ids([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
-	asks := engine.Step{Text: s.text(onceTable.insert), Args: onceTable.rows(s, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	asks := engine.Step{Text: s.text(onceTable.insert), Args: onceTable.rows(s.core, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
 	if err := s.db.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}

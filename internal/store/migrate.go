@@ -277,7 +277,7 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 // contract does the contract migrations that are left. It stops at the first that has to wait.
 //
 // Errors: *errOlder.
-func (s *Store) contract(ctx context.Context) error {
+func (s *core) contract(ctx context.Context) error {
 	done, err := readVersions(engine.Outside(ctx, s.db))
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (s *Store) contract(ctx context.Context) error {
 }
 
 // finish does the contract migrations that are left as soon as no older program is alive.
-func (s *Store) finish() {
+func (s *core) finish() {
 	said := false
 	for {
 		err := s.contract(s.life)
@@ -313,7 +313,7 @@ func (s *Store) finish() {
 
 // Contract does the contract migrations that are left, and waits so long for older programs to go. It
 // returns what the migrations wait for that are left, nil where none is.
-func (s *Store) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
+func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
 	if err := s.db.Claim(); err != nil { // an SQLite file that is served: by whom is not known
 		return err, nil
 	}

@@ -41,7 +41,7 @@ var errTooShort = errors.New("the lease was nearly over when it was got")
 // Where the database is a file that this process alone serves, nobody else can take
 // over: there is a lease in name only, and a start finds all others gone.
 type node struct {
-	s      *Store
+	s      *core
 	held   atomic.Pointer[hold]
 	flight singleflight.Group // what renews the lease, or gives it up
 	joined chan struct{}      // holds one when it was
@@ -82,7 +82,7 @@ WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGIN
 
 // clock is what statements are told of the time, in microseconds; 0 where the database
 // knows it.
-func (s *Store) clock() int64 {
+func (s *core) clock() int64 {
 	switch {
 	case s.now != nil:
 		return s.now().UnixMicro()
@@ -96,7 +96,7 @@ func (s *Store) clock() int64 {
 // the node's id and the time of the database's clock.
 //
 // Errors: ErrNoHold.
-func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error) {
+func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error) {
 	n := &s.node
 	n.used.Store(time.Now().UnixNano())
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
@@ -126,7 +126,7 @@ func (s *Store) Hold(ctx context.Context) (node string, now time.Time, err error
 
 // Now is the database's clock, as this process knows it: at the most it runs ahead by
 // the time that the last renewal took. false while this process is no node.
-func (s *Store) Now() (time.Time, bool) {
+func (s *core) Now() (time.Time, bool) {
 	h, now := s.node.now()
 	return now, h != nil
 }
@@ -239,7 +239,7 @@ func (n *node) drop(name string) {
 // closes. A file is served by one process alone.
 //
 // Errors: that another one serves it, ErrNoHold.
-func (s *Store) Serve(ctx context.Context) error {
+func (s *core) Serve(ctx context.Context) error {
 	if err := s.db.Claim(); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Store) Serve(ctx context.Context) error {
 
 // live writes something now and then where nothing else does: a newer program takes nothing from
 // this one while it is heard of.
-func (s *Store) live() {
+func (s *core) live() {
 	for {
 		if at := s.wrote.Load(); at == nil || time.Since(*at) >= aliveEvery {
 			_ = s.Commit(s.life, pay.Change{}) // what stops it is told of elsewhere
@@ -274,7 +274,7 @@ func (s *Store) live() {
 
 // TakeOver makes due, in the service's clock, what nodes had in hand that are gone, and
 // returns how many rows that is. due is a time of the rows' clock that has passed.
-func (s *Store) TakeOver(ctx context.Context, due time.Time) (int, error) {
+func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
 	if s.db.Alone() {
 		if s.node.looks.Load() > 0 {

@@ -38,7 +38,7 @@ var (
 // end. What a service does once in its life has no hash and is kept for good. Keys
 // are looked at in their own order: an index by time would cost each payment more
 // than this costs in a day.
-func (s *Store) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+func (s *core) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
 	last, err = one(ctx, s, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
@@ -47,6 +47,6 @@ func (s *Store) PurgeOnce(ctx context.Context, after string, before time.Time, l
 }
 
 // Once reads a key that was used.
-func (s *Store) Once(ctx context.Context, key string) (pay.Once, error) {
+func (s *core) Once(ctx context.Context, key string) (pay.Once, error) {
 	return one(ctx, s, selectOnce, onceTable.scan(s), key)
 }

@@ -64,7 +64,7 @@ var selectOldestOpen = engine.Statement(func() string {
 
 // OldestOpen returns since when the oldest open thing of each kind is open; zero where
 // there is none.
-func (s *Store) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
+func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	open := map[string]time.Time{}
 	err := s.query(ctx, selectOldestOpen, nil, func(r engine.Row) error {
 		var kind string

@@ -108,7 +108,7 @@ func sealEvidence(p personal, claim string, list []pay.Evidence) []pay.Evidence 
 
 // openEvidence is the way back. A claim is about money, so it is read also where its evidence
 // cannot be: that says so, and stays what it is.
-func (s *Store) openEvidence(claim string, list []pay.Evidence) []pay.Evidence {
+func (s *core) openEvidence(claim string, list []pay.Evidence) []pay.Evidence {
 	open := func(about string, text, kept *string) {
 		plain, err := s.personal.open(about, *text)
 		if err == nil {
@@ -215,7 +215,7 @@ func sealClaimDoc(p personal, id, text string) (string, error) {
 // SealPersonal encrypts what was written before it was encrypted, and returns how much that was.
 // It may be ended anywhere, and begun anew: what is encrypted is passed over. Several nodes may
 // call it at a time.
-func (s *Store) SealPersonal(ctx context.Context) (n int, err error) {
+func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
 	for _, o := range olds {
 		for after, more := "", true; more && err == nil; {
 			var sealed int
@@ -230,7 +230,7 @@ func (s *Store) SealPersonal(ctx context.Context) (n int, err error) {
 }
 
 // sealPage does so for the rows of a page, which begins behind a row; it returns its last one.
-func (s *Store) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
+func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
 	fresh, read := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
 	err = s.db.Walk(ctx, s.text(o.read), []any{after, o.page}, func(r engine.Row) error {
 		var id, text string

@@ -57,7 +57,7 @@ func (n *namedRow) Scan(into ...any) error {
 
 // quarantine sets rows aside that cannot be read, and keeps that for the gauge and for
 // Check. The log has a line a lease.
-func (s *Store) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
+func (s *core) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
 	s.log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.name, "rows", len(bad),
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
 	for _, u := range bad {
@@ -92,7 +92,7 @@ type Quarantined struct {
 
 // Quarantine reads the rows of due work that were set aside because they cannot be
 // read, of all tenants.
-func (s *Store) Quarantine(ctx context.Context) ([]Quarantined, error) {
+func (s *core) Quarantine(ctx context.Context) ([]Quarantined, error) {
 	return many(ctx, s, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64
 		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)

@@ -35,7 +35,7 @@ SELECT ` + receiptsTable.listOf("r") + ` FROM misfits AS m JOIN receipts AS r ON
 
 // listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
 // place, and hides no other.
-func (s *Store) listedReceipt() func(engine.Row) (pay.Receipt, error) {
+func (s *core) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 	scan := receiptsTable.scan(s)
 	return func(r engine.Row) (pay.Receipt, error) {
 		n, err := scan(r)
@@ -48,18 +48,18 @@ func (s *Store) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 }
 
 // Receipt reads a notification as it was kept. ErrNotFound.
-func (s *Store) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
+func (s *core) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
 	return one(ctx, s, selectReceipt, receiptsTable.scan(s), id)
 }
 
 // ReceiptsOf reads what was told of a payment, in the order in which it came.
-func (s *Store) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
+func (s *core) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
 	return many(ctx, s, selectReceiptsOf, s.listedReceipt(), payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
-func (s *Store) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
+func (s *core) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
 	return many(ctx, s, selectUnclosed, s.listedReceipt(), limit)
 }
 
@@ -90,7 +90,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
-func (s *Store) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+func (s *core) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
 	return one(ctx, s, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)

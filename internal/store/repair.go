@@ -67,7 +67,7 @@ RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' p
 
 // RepairCounters counts again what the totals of lists are made of, beside commits, and tells each
 // counter that was mended with what it is now. Older programs that count wrongly have to be gone.
-func (s *Store) RepairCounters(ctx context.Context) (mended []string, err error) {
+func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) {
 	ctx, cancel := long(ctx)
 	defer cancel()
 	for _, text := range []string{repairDeliveries, repairMovements, repairPayments} {
@@ -92,7 +92,7 @@ func (s *Store) RepairCounters(ctx context.Context) (mended []string, err error)
 }
 
 // repair runs one of the statements, alone of all who repair: two would add a difference twice.
-func (s *Store) repair(ctx context.Context, text string) (mended []string, err error) {
+func (s *core) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
 		err := s.db.Migrate(ctx, func(m engine.Migrator) error {

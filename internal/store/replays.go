@@ -83,7 +83,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // Replays lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+func (s *core) Replays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := one(ctx, s, countReplays, scanInt, of...)
 	if err != nil {
@@ -95,43 +95,43 @@ func (s *Store) Replays(ctx context.Context, scope pay.Scope, subscription strin
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
 // taken; zero where it has taken them all.
-func (s *Store) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *core) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntaken, r)
 }
 
 // Untried is Untaken of those that the endpoint was not asked to take yet.
-func (s *Store) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *core) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntried, r)
 }
 
-func (s *Store) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
+func (s *core) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
 	at, err := one(ctx, s, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return fromMicros(at), err
 }
 
 // Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
-func (s *Store) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (s *core) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // RunningReplay reads the replay that runs to an endpoint. ErrNotFound where none does.
-func (s *Store) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
+func (s *core) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
 	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
 }
 
 // LeaseReplays takes replays whose next step is due.
-func (s *Store) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+func (s *core) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
 	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
 // again.
-func (s *Store) CountUntried(ctx context.Context, subscription string) (int64, error) {
+func (s *core) CountUntried(ctx context.Context, subscription string) (int64, error) {
 	return one(ctx, s, countUntried, scanInt, subscription)
 }
 
 // NamedDeliveries reads deliveries by their ids, those that there are.
-func (s *Store) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
+func (s *core) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
 	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {

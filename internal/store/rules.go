@@ -35,17 +35,17 @@ var (
 )
 
 // RulesMark is the newest version of the routing rules, 0 where there never were any.
-func (s *Store) RulesMark(ctx context.Context) (int64, error) {
+func (s *core) RulesMark(ctx context.Context) (int64, error) {
 	return one(ctx, s, selectRulesMark, scanInt)
 }
 
 // Rules reads a version of the routing rules. ErrNotFound where there is none.
-func (s *Store) Rules(ctx context.Context, version int64) (pay.RoutingRules, error) {
+func (s *core) Rules(ctx context.Context, version int64) (pay.RoutingRules, error) {
 	return one(ctx, s, selectRules, rulesTable.scan(s), version)
 }
 
 // RulesList reads the newest versions, newest first.
-func (s *Store) RulesList(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
+func (s *core) RulesList(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
 	return many(ctx, s, selectRulesList, rulesTable.scan(s), limit)
 }
 

@@ -214,7 +214,7 @@ const (
 // one before, and reports whether more waits. Every node may call it: the
 // marks are taken and the blocks numbered in one transaction, so of two that
 // seal the same rows one does.
-func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) {
+func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
 	marks, err := many(ctx, s, selectMarks, scanMark, sealMarks)
@@ -257,7 +257,7 @@ func (s *Store) Seal(ctx context.Context, now time.Time) (more bool, err error) 
 
 // nextBlocks makes the blocks that follow the chains' heads, in the order in
 // which every node numbers them.
-func (s *Store) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, now time.Time) ([]seal.Block, error) {
+func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, now time.Time) ([]seal.Block, error) {
 	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), tenant.compare))
 	if err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (s *Store) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, 
 
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
-func (s *Store) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
+func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
 	asked := engine.NewRows(s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
 		asked.Text(t.merchant).Flag(t.live).Next()

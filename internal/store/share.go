@@ -140,7 +140,7 @@ func owner(c *pay.Change) string {
 
 // part takes those changes for a batch that may be written together, and holds the others back:
 // one statement changes a row once, and no merchant makes a batch long for all.
-func (s *Store) part(all []*waiting) (batch, held []*waiting) {
+func (s *core) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
 	s.inCompany.Store(most == shareLimit)

@@ -22,7 +22,7 @@ type Shared struct {
 	db *engine.Lite
 
 	mu    sync.Mutex // owns nodes
-	nodes map[*Store]struct{}
+	nodes map[*core]struct{}
 }
 
 // Trip is one way to the database and back.
@@ -66,7 +66,7 @@ func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Sha
 	if err != nil {
 		return nil, err
 	}
-	return &Shared{db: db, nodes: map[*Store]struct{}{}}, nil
+	return &Shared{db: db, nodes: map[*core]struct{}{}}, nil
 }
 
 // Content is all that the database holds.
@@ -88,21 +88,21 @@ func connect(ctx context.Context, database string, o Options) (engine.DB, error)
 }
 
 // join makes a Store one of those who are told what the others wrote.
-func (s *Shared) join(node *Store) {
+func (s *Shared) join(node *core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nodes[node] = struct{}{}
 }
 
 // leave ends that.
-func (s *Shared) leave(node *Store) {
+func (s *Shared) leave(node *core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.nodes, node)
 }
 
 // tell hands a written change to whoever wants to know. It never blocks.
-func (s *Store) tell(change *pay.Change) {
+func (s *core) tell(change *pay.Change) {
 	if s.shared == nil {
 		if s.written != nil {
 			s.written(change)

@@ -26,7 +26,7 @@ func about(span *trace.Span, c *pay.Change) {
 }
 
 // transaction begins the span of a batch's transaction: it is of many requests at once.
-func (s *Store) transaction(batch []*waiting) *trace.Span {
+func (s *core) transaction(batch []*waiting) *trace.Span {
 	if s.tracer == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (s *Store) transaction(batch []*waiting) *trace.Span {
 }
 
 // system names the database as OpenTelemetry does.
-func (s *Store) system() string {
+func (s *core) system() string {
 	if s.db.Dialect() == engine.PostgreSQL {
 		return "postgresql"
 	}

@@ -104,7 +104,7 @@ type Stats struct {
 }
 
 // Stats returns the counters since the start.
-func (s *Store) Stats() Stats {
+func (s *core) Stats() Stats {
 	n := Stats{
 		Commits: s.stats.commits.Load(), Changes: s.stats.changes.Load(), Again: s.stats.again.Load(), Halved: s.stats.halved.Load(),
 		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: fromMicros(s.stats.sealed.Load()),
@@ -116,10 +116,10 @@ func (s *Store) Stats() Stats {
 }
 
 // Pools tells how the database's connections are used. It asks the database nothing.
-func (s *Store) Pools() []engine.Pool { return s.db.Pools() }
+func (s *core) Pools() []engine.Pool { return s.db.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
-func (s *Store) Engine() string {
+func (s *core) Engine() string {
 	if s.db.Dialect() == engine.PostgreSQL {
 		return "postgres"
 	}
@@ -128,7 +128,7 @@ func (s *Store) Engine() string {
 
 // Tidy frees the room of rows that left the tables they only pass through. It
 // does nothing when nothing was written since the last time.
-func (s *Store) Tidy(ctx context.Context) error {
+func (s *core) Tidy(ctx context.Context) error {
 	commits := s.stats.commits.Load()
 	if s.stats.tidied.Swap(commits) == commits {
 		return nil

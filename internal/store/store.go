@@ -91,9 +91,8 @@ type Options struct {
 	Migrations fs.FS
 }
 
-// Store is a database. It is safe for use by many goroutines. Close it when
-// nobody uses it any more.
-type Store struct {
+// core is what every noun of a Store stands on: the database, and the queue of changes.
+type core struct {
 	db         engine.DB
 	log        *slog.Logger
 	delivered  func([]Dispatch)
@@ -142,13 +141,21 @@ type Store struct {
 
 // SealWith says by which key rows are sealed, and what encrypts personal data, where they are
 // known only once the database is open. It is called before anything is written.
-func (s *Store) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, personal{c} }
+func (s *core) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, personal{c} }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
 //
 // Errors: engine.ErrOldSchema.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
+	c, err := openCore(ctx, database, o)
+	if err != nil {
+		return nil, err
+	}
+	return newStore(c), nil
+}
+
+func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -165,7 +172,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
-	s := &Store{
+	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list, texts: db.Dialect().Texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
@@ -200,7 +207,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 }
 
 // Close writes what is queued and disconnects.
-func (s *Store) Close() {
+func (s *core) Close() {
 	s.gate.Lock()
 	s.closed = true
 	s.gate.Unlock()
@@ -222,7 +229,7 @@ func (s *Store) Close() {
 }
 
 // leave removes what others know this process by.
-func (s *Store) leave() error {
+func (s *core) leave() error {
 	ctx, cancel := context.WithTimeout(s.life, claimTimeout)
 	defer cancel()
 	err := s.node.leave(ctx)
@@ -233,7 +240,7 @@ func (s *Store) leave() error {
 }
 
 // Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+func (s *core) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // proofKept is how long a commit proves that the next one is possible.
 const proofKept = time.Second
@@ -242,7 +249,7 @@ const proofKept = time.Second
 // empty change, which a committer's own row makes a commit of.
 //
 // Errors: as Commit.
-func (s *Store) Writes(ctx context.Context) error {
+func (s *core) Writes(ctx context.Context) error {
 	if at := s.wrote.Load(); at != nil && !s.away.Load() && time.Since(*at) < proofKept {
 		return nil
 	}
@@ -250,7 +257,7 @@ func (s *Store) Writes(ctx context.Context) error {
 }
 
 // PrepareAll checks every statement of the package against the database.
-func (s *Store) PrepareAll(ctx context.Context) error {
+func (s *core) PrepareAll(ctx context.Context) error {
 	for text, translated := range s.texts {
 		if err := s.db.Prepare(ctx, translated); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
@@ -274,13 +281,13 @@ func long(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // query runs a reading statement of the package.
-func (s *Store) query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
+func (s *core) query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
 	return s.db.Query(ctx, s.text(text), args, each)
 }
 
 // text is the statement for the engine. One that is not made by statement
 // would escape the test that prepares them all.
-func (s *Store) text(query string) string {
+func (s *core) text(query string) string {
 	text, ok := s.texts[query]
 	if !ok {
 		panic("store: a text that is no statement: " + query)
@@ -289,7 +296,7 @@ func (s *Store) text(query string) string {
 }
 
 // one reads a single row or fails with ErrNotFound.
-func one[T any](ctx context.Context, s *Store, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
+func one[T any](ctx context.Context, s *core, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
 	var got T
 	found := false
 	err := s.query(ctx, text, args, func(r engine.Row) (err error) {
@@ -304,7 +311,7 @@ func one[T any](ctx context.Context, s *Store, text string, scan func(engine.Row
 }
 
 // many reads all rows.
-func many[T any](ctx context.Context, s *Store, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
+func many[T any](ctx context.Context, s *core, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
 	var list []T
 	err := s.query(ctx, text, args, func(r engine.Row) error {
 		got, err := scan(r)
@@ -315,7 +322,7 @@ func many[T any](ctx context.Context, s *Store, text string, scan func(engine.Ro
 }
 
 // atMost reads all rows, which are limit at most, each into its place in the list.
-func atMost[T any](ctx context.Context, s *Store, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
+func atMost[T any](ctx context.Context, s *core, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
 	var list []T
 	err := s.query(ctx, text, args, func(r engine.Row) error {
 		if list == nil {

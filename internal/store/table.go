@@ -95,7 +95,7 @@ func describe[T any](t table[T]) *table[T] {
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t *table[T]) rows(s *Store, items []*T) *engine.Rows {
+func (t *table[T]) rows(s *core, items []*T) *engine.Rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
 	r := engine.NewRows(s.db.Dialect(), t.columns, len(items))
 	t.gather(r, s.personal, items)
@@ -112,7 +112,7 @@ func (t *table[T]) gather(r *engine.Rows, p personal, items []*T) {
 
 // reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
 // of the rows is encrypted, s may be nil.
-func (t *table[T]) reader(s *Store) func(engine.Row, *T) error {
+func (t *table[T]) reader(s *core) func(engine.Row, *T) error {
 	f := fields{s: s, into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
 	if s != nil {
 		f.personal = s.personal
@@ -133,7 +133,7 @@ func (t *table[T]) reader(s *Store) func(engine.Row, *T) error {
 }
 
 // scan is reader for one row at a time.
-func (t *table[T]) scan(s *Store) func(engine.Row) (T, error) {
+func (t *table[T]) scan(s *core) func(engine.Row) (T, error) {
 	read := t.reader(s)
 	return func(r engine.Row) (item T, err error) {
 		err = read(r, &item)
@@ -142,7 +142,7 @@ func (t *table[T]) scan(s *Store) func(engine.Row) (T, error) {
 }
 
 // scanAnd is scan for rows with one column more.
-func scanAnd[T, M any](s *Store, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
+func scanAnd[T, M any](s *core, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
 	scan := t.scan(s)
 	return func(r engine.Row) (T, error) {
 		var m M

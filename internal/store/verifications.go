@@ -59,23 +59,23 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Verification reads a merchant's verification: whichever shop began it.
-func (s *Store) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (s *core) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	return one(ctx, s, selectVerification, verificationsTable.scan(s), id, scope.Merchant, scope.Live)
 }
 
 // AnyVerification reads a verification of any tenant, for the operator and for
 // who has its page's token.
-func (s *Store) AnyVerification(ctx context.Context, id string) (pay.Verification, error) {
+func (s *core) AnyVerification(ctx context.Context, id string) (pay.Verification, error) {
 	return one(ctx, s, selectAnyVerification, verificationsTable.scan(s), id)
 }
 
 // OpenVerification reads the one that a merchant has not finished.
-func (s *Store) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+func (s *core) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
 	return one(ctx, s, selectOpenVerification, verificationsTable.scan(s), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
-func (s *Store) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
+func (s *core) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
 	return many(ctx, s, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
@@ -84,11 +84,11 @@ func (s *Store) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, er
 
 // Verifications lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
-func (s *Store) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (s *core) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
 	return many(ctx, s, listVerifications, verificationsTable.scan(s), string(status), merchant, limit)
 }
 
 // LeaseVerifications takes verifications that nobody finished in time.
-func (s *Store) LeaseVerifications(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+func (s *core) LeaseVerifications(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
 	return leased(ctx, s, verificationDuty, verificationsTable.scan(s), now, until, limit)
 }

@@ -20,7 +20,7 @@ var errRerun = errors.New("a change lost a guard")
 // write is one transaction of the group commit: the guards of all changes, then
 // what they write.
 type write struct {
-	s     *Store
+	s     *core
 	c     *committer
 	mine  bool // the committer's row is as it left it
 	batch []*waiting
