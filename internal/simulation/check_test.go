@@ -104,7 +104,7 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 		return nil, err
 	}
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
+		list, _, err := s.ListWithdrawals(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
 		if err != nil {
 			return nil, err
 		}

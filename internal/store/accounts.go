@@ -59,19 +59,19 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`)
 )
 
-// Accounts reads all provider accounts, the removed ones too.
-func (s *core) Accounts(ctx context.Context) ([]pay.ProviderAccount, error) {
+// ListAccounts reads all provider accounts, the removed ones too.
+func (s *Accounts) ListAccounts(ctx context.Context) ([]pay.ProviderAccount, error) {
 	return many(ctx, s, selectAccounts, accountsTable.scan(s))
 }
 
 // Account reads a provider account. ErrNotFound where there never was one.
-func (s *core) Account(ctx context.Context, id string) (pay.ProviderAccount, error) {
+func (s *Accounts) Account(ctx context.Context, id string) (pay.ProviderAccount, error) {
 	return one(ctx, s, selectAccount, accountsTable.scan(s), id)
 }
 
 // AccountsMark moves with every change of an account: rows are not deleted, and a
 // change adds one to a version.
-func (s *core) AccountsMark(ctx context.Context) (mark int64, err error) {
+func (s *Accounts) AccountsMark(ctx context.Context) (mark int64, err error) {
 	return one(ctx, s, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
@@ -80,7 +80,7 @@ func (s *core) AccountsMark(ctx context.Context) (mark int64, err error) {
 
 // OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
 // provider account. It scans what is open: it is for the operator.
-func (s *core) OpenAt(ctx context.Context, account string) (int, error) {
+func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := one(ctx, s, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err

@@ -52,7 +52,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		if err := change(next); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the same version again: %v, want ErrStale", err)
 		}
-		list, err := s.Accounts(ctx)
+		list, err := s.ListAccounts(ctx)
 		must(t, err)
 		if len(list) != 1 || !reflect.DeepEqual(list[0], next) || mark() == before {
 			t.Errorf("listed %+v, want %+v; the mark is %d", list, next, mark())

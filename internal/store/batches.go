@@ -49,32 +49,32 @@ SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND st
 )
 
 // Batch reads a batch of payouts with its file. ErrNotFound.
-func (s *core) Batch(ctx context.Context, id string) (pay.Batch, error) {
+func (s *Batches) Batch(ctx context.Context, id string) (pay.Batch, error) {
 	return one(ctx, s, selectBatch, batchesTable.scan(s), id)
 }
 
 // BatchAfter reads the batch with the next id. ErrNotFound.
-func (s *core) BatchAfter(ctx context.Context, id string) (pay.Batch, error) {
+func (s *Batches) BatchAfter(ctx context.Context, id string) (pay.Batch, error) {
 	return one(ctx, s, selectBatchAfter, batchesTable.scan(s), id)
 }
 
 // LastBatch is the number of an account's newest batch, 0 where it has none.
-func (s *core) LastBatch(ctx context.Context, account string) (int, error) {
+func (s *Batches) LastBatch(ctx context.Context, account string) (int, error) {
 	n, err := one(ctx, s, selectLastBatch, scanInt, account)
 	return int(n), err
 }
 
-// Batches lists batches without their files, of one account or of all, the newest first.
-func (s *core) Batches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+// ListBatches lists batches without their files, of one account or of all, the newest first.
+func (s *Batches) ListBatches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return many(ctx, s, listBatches, batchesTable.scan(s), account, limit)
 }
 
 // Batchable lists withdrawals that wait for a batch of an account, after an id.
-func (s *core) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
+func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectBatchable, withdrawalsTable.scan(s), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in the order of its lines.
-func (s *core) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
+func (s *Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectBatched, withdrawalsTable.scan(s), batch)
 }

@@ -86,7 +86,7 @@ func scanBalances(r engine.Row) (tenant, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances; all zero before the first transfer.
-func (s *core) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+func (s *Books) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
 	b, err := one(ctx, s, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := scanBalances(r)
 		return b, err

@@ -99,13 +99,13 @@ var (
 )
 
 // Claim reads one claim of a shop. ErrNotFound also where it is another's.
-func (s *core) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (s *Claims) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	return one(ctx, s, selectClaim, claimsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // AnyClaim reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
-func (s *core) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+func (s *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 	return one(ctx, s, selectAnyClaim, claimsTable.scan(s), id)
 }
 
@@ -130,9 +130,9 @@ var (
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
-// Claims lists a shop's claims, newest first, and counts what the filter
+// ListClaims lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *core) Claims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) ListClaims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := one(ctx, s, countClaims, scanInt, where...)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *core) Claims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pa
 }
 
 // AnyClaims lists claims of all tenants, newest first, for the operator.
-func (s *core) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
+func (s *Claims) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
 	return many(ctx, s, listAnyClaims, claimsTable.scan(s), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
@@ -153,7 +153,7 @@ WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 
 // OldestDispute returns the earliest deadline for evidence of all open disputes in
 // production; zero where there is none.
-func (s *core) OldestDispute(ctx context.Context) (time.Time, error) {
+func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	at, err := one(ctx, s, oldestDispute, scanInt)
 	return fromMicros(at), err
 }
@@ -162,7 +162,7 @@ var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.list)
 
 // LeaseClaims takes claims that are due; nobody else gets them before until.
 // The lease is not a version: whoever decides meanwhile is not stale.
-func (s *core) LeaseClaims(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
+func (s *Claims) LeaseClaims(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	return leased(ctx, s, claimDuty, claimsTable.scan(s), now, until, limit)
 }
 
@@ -171,6 +171,6 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
-func (s *core) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
 	return one(ctx, s, selectFile, filesTable.scan(s), evidence, claim, scope.Shop, scope.Live)
 }

@@ -125,7 +125,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			if n, err := s.CountPayments(ctx, acme, store.Filter{}); err != nil || n != 6*each {
 				t.Errorf("rolled up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments(ctx, acme, store.Filter{Method: "pix", Limit: 1000})
+			list, err := s.ListPayments(ctx, acme, store.Filter{Method: "pix", Limit: 1000})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

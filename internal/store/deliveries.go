@@ -86,19 +86,19 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // AnyDelivery reads a delivery of any tenant, for the dispatcher.
-func (s *core) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error) {
+func (s *Deliveries) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error) {
 	return one(ctx, s, selectAnyDelivery, deliveriesTable.scan(s), id)
 }
 
 // Delivery reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
-func (s *core) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+func (s *Deliveries) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
 	return one(ctx, s, selectDelivery, s.scanDispatch(), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // LeaseDeliveries takes deliveries that are due; nobody else gets them before
 // until.
-func (s *core) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+func (s *Deliveries) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	return leased(ctx, s, deliveryDuty, s.scanDispatch(), now, until, limit)
 }
 
@@ -126,7 +126,7 @@ type Parking struct {
 
 // Park lets deliveries wait for their endpoint: they do not come due. Like a
 // lease it is no version; one that moved meanwhile stays as it is.
-func (s *core) Park(ctx context.Context, list []Parking) error {
+func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
 	rows := engine.NewRows(s.db.Dialect(), parkRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(p.Version).Next()
@@ -144,7 +144,7 @@ type Postponement struct {
 }
 
 // Postpone gives deliveries back until a time, of those that are still leased as they were.
-func (s *core) Postpone(ctx context.Context, list []Postponement) error {
+func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
 	rows := engine.NewRows(s.db.Dialect(), postponeRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(micros(p.Leased), micros(p.Until)).Next()
@@ -162,7 +162,7 @@ WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND att
 
 // DeliveriesAhead reads those of at most pay.MostBefore deliveries that were not tried yet, or
 // are to be tried a second time. What waits for its endpoint is left out.
-func (s *core) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
+func (s *Deliveries) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
 	args := make([]any, pay.MostBefore)
 	for i := range args {
 		args[i] = ""
@@ -175,7 +175,7 @@ func (s *core) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Deliver
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
 // nobody else gets them before until.
-func (s *core) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
+func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := s.scanDispatch()
 	err := s.db.Lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r engine.Row) error {
@@ -227,9 +227,9 @@ var listDeliveries = engine.Statement(func() string {
 ) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
 }())
 
-// Deliveries lists what was or is to be sent to a shop's endpoint, newest
+// ListDeliveries lists what was or is to be sent to a shop's endpoint, newest
 // first.
-func (s *core) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
+func (s *Deliveries) ListDeliveries(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
 	from, to := f.bounds()
 	at := int64(beyond)
 	if !f.After.CreatedAt.IsZero() {
@@ -266,7 +266,7 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // CountDeliveries counts what the filter selects, leaving Limit and Offset
 // aside. Without a time it adds up counters, and the pending ones.
-func (s *core) CountDeliveries(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+func (s *Deliveries) CountDeliveries(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := f.bounds()

@@ -84,15 +84,15 @@ SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0)
 WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
-// Reconciliations lists the newest comparisons with providers' reports, of one
+// ListReconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
-func (s *core) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (s *Reconciliations) ListReconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return many(ctx, s, selectReconciliations, reconciliationsTable.scan(s), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
-func (s *core) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
+func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
 	return many(ctx, s, selectOpenDrifts, driftsTable.scan(s), account)
 }
 
@@ -105,7 +105,7 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's differences that are open.
-func (s *core) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
+func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
 	return one(ctx, s, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)

@@ -190,12 +190,12 @@ var (
 )
 
 // Clock reads a merchant's test clock. ErrNotFound where it was never moved.
-func (s *core) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
+func (s *Clocks) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
 	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
 }
 
-// Clocks reads the test clocks that were moved. Leases heed them from then on.
-func (s *core) Clocks(ctx context.Context) ([]pay.Clock, error) {
+// ListClocks reads the test clocks that were moved. Leases heed them from then on.
+func (s *Clocks) ListClocks(ctx context.Context) ([]pay.Clock, error) {
 	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
 	if err == nil {
 		s.clocked.Store(len(list) > 0)

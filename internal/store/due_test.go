@@ -34,7 +34,7 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		}
 		// A test clock that was moved makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []pay.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
-		_, err := s.Clocks(ctx)
+		_, err := s.ListClocks(ctx)
 		must(t, err)
 		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
 			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.DueAt.Add(-time.Hour))

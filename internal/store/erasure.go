@@ -114,7 +114,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 }
 
 // Retained reads how far data of a kind was looked through; the zero value where it never was.
-func (s *core) Retained(ctx context.Context, kind string) (pay.Retained, error) {
+func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
 	v, err := one(ctx, s, selectRetained, retentionTable.scan(s), kind)
 	if errors.Is(err, ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
@@ -124,7 +124,7 @@ func (s *core) Retained(ctx context.Context, kind string) (pay.Retained, error) 
 
 // EachPayment and EachSession call each with all of a merchant's, of both environments. One that
 // cannot be read hides no other: unread are the ids of those.
-func (s *core) EachPayment(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+func (s *Payments) EachPayment(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
 		some, err := eachOf(ctx, s, text, merchant, paymentsTable.scan(s), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
@@ -135,14 +135,15 @@ func (s *core) EachPayment(ctx context.Context, merchant string, each func(pay.P
 }
 
 // EachSession is explained at EachPayment.
-func (s *core) EachSession(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
+func (s *Sessions) EachSession(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
 	return eachOf(ctx, s, selectSomeSessions, merchant, sessionsTable.scan(s), func(v *pay.Session) string { return v.ID }, each)
 }
 
 // eachPage is how many rows are read at a time.
 const eachPage = 1000
 
-func eachOf[T any](ctx context.Context, s *core, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+func eachOf[T any](ctx context.Context, b based, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+	s := b.base()
 	for after, more := "", true; more; {
 		n := 0
 		err := s.query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
@@ -169,19 +170,19 @@ func eachOf[T any](ctx context.Context, s *core, text, merchant string, scan fun
 
 // OldPayments lists the payments of all merchants whose ids are between two, by id, but for those
 // that are erased.
-func (s *core) OldPayments(ctx context.Context, after, below string, limit int) ([]string, error) {
+func (s *Payments) OldPayments(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return many(ctx, s, selectOldPayments, scanID, after, below, limit)
 }
 
 // OldClaims lists the claims of all merchants whose ids are between two, by id.
-func (s *core) OldClaims(ctx context.Context, after, below string, limit int) ([]string, error) {
+func (s *Claims) OldClaims(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return many(ctx, s, selectOldClaims, scanID, after, below, limit)
 }
 
 func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
 // EventsOf reads what was told of an object: ids and payloads, nil where one cannot be opened.
-func (s *core) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
+func (s *Events) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
 	return many(ctx, s, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
@@ -197,25 +198,25 @@ func (s *core) EventsOf(ctx context.Context, object string) ([]pay.Event, error)
 }
 
 // DeliveriesOf reads the deliveries of what was told of an object.
-func (s *core) DeliveriesOf(ctx context.Context, object string) ([]pay.Delivery, error) {
+func (s *Deliveries) DeliveriesOf(ctx context.Context, object string) ([]pay.Delivery, error) {
 	return many(ctx, s, selectSnippets, deliveriesTable.scan(s), object)
 }
 
 // ForgetNotifications empties the bodies of at most limit notifications that came before a time,
 // and returns of how many.
-func (s *core) ForgetNotifications(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Receipts) ForgetNotifications(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.forget(ctx, oldReceipts, micros(before), limit)
 }
 
 // ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
 // one, and returns how many.
-func (s *core) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
+func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
 	return s.forget(ctx, oldAddresses, below, limit)
 }
 
 // ForgetKeyUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
-func (s *core) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Keys) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := s.db.Lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}

@@ -115,12 +115,12 @@ func (f EventFilter) bounds() (from, to int64) {
 }
 
 // Event reads a shop's event. ErrNotFound also where it is another's.
-func (s *core) Event(ctx context.Context, scope pay.Scope, id string) (Event, error) {
+func (s *Events) Event(ctx context.Context, scope pay.Scope, id string) (Event, error) {
 	return one(ctx, s, selectEvent, s.scanEvent, id, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// Events lists a shop's events, newest first. ErrNotFound where there is no event After.
-func (s *core) Events(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
+// ListEvents lists a shop's events, newest first. ErrNotFound where there is no event After.
+func (s *Events) ListEvents(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
 	from, to := f.bounds()
 	at, id := int64(beyond), ""
 	if f.After != "" {
@@ -137,7 +137,7 @@ func (s *core) Events(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 }
 
 // CountEvents counts what the filter selects, leaving After, Limit and Offset aside.
-func (s *core) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
+func (s *Events) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
 	from, to := f.bounds()
 	if f.Object != "" {
 		return one(ctx, s, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
@@ -147,7 +147,7 @@ func (s *core) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter) 
 
 // EventsAfter reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
-func (s *core) EventsAfter(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
+func (s *Events) EventsAfter(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
 	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string

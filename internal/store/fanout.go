@@ -136,7 +136,7 @@ func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
-func (s *core) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
 	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut(), now, until, limit)
 	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
@@ -146,7 +146,7 @@ func (s *core) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int
 func (s *core) InCompany() bool { return s.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
-func (s *core) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}

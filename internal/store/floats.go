@@ -15,7 +15,7 @@ var (
 )
 
 // Floats reads all floats, in the order of account and currency.
-func (s *core) Floats(ctx context.Context) ([]pay.Float, error) {
+func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
 	return many(ctx, s, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := scanBalances(r)
 		f, _ := pay.NewFloat(of.merchant, of.live, balances)
@@ -24,7 +24,7 @@ func (s *core) Floats(ctx context.Context) ([]pay.Float, error) {
 }
 
 // HasTransfer reports whether a transfer was booked.
-func (s *core) HasTransfer(ctx context.Context, id string) (bool, error) {
+func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := many(ctx, s, selectTransfer, scanID, id)
 	return len(found) > 0, err
 }

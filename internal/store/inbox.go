@@ -39,7 +39,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *core) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
+func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
 	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
 	if err != nil {
 		return nil, 0, err
@@ -57,7 +57,7 @@ func (s *core) Inbox(ctx context.Context, scope pay.Scope, subscription string, 
 }
 
 // Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
-func (s *core) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
+func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
 	_, err := one(ctx, s, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
@@ -81,13 +81,13 @@ RETURNING id`)
 )
 
 // Inboxes reads the subscriptions whose inbox has got something.
-func (s *core) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
+func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
 	return many(ctx, s, selectInboxes, subscriptionsTable.scan(s))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
-func (s *core) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
+func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
 	err = s.db.Lease(ctx, s.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil

@@ -222,8 +222,8 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 ) AS c`)
 )
 
-// Payments lists a shop's payments, newest first.
-func (s *core) Payments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
+// ListPayments lists a shop's payments, newest first.
+func (s *Payments) ListPayments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
@@ -247,7 +247,7 @@ func (f Filter) ofOrder(scope pay.Scope) []any {
 
 // search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
 // its arguments.
-func (f Filter) search(s *core, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
+func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := f.bounds()
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.young()}
 	amounts := f.amounts()
@@ -264,7 +264,7 @@ func (f Filter) search(s *core, scope pay.Scope, texts [3]string, limit, offset 
 // Offset aside. It adds up counters; what is scanned is at most half a day at
 // either end of a time that does not begin and end at midnight UTC, the
 // payments of one order, and MostCounted of each kind for an e-mail or an amount.
-func (s *core) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+func (s *Payments) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
 	f.After = ""
 	from, below := f.bounds()
 	status := string(f.Status)

@@ -93,7 +93,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 				money.New(13770, money.BRL), money.New(13770, money.MXN), money.New(13771, money.MXN), money.New(2550, money.BRL),
 			}[random.IntN(11)]
 			total, want := expected(all, f)
-			list, err := s.Payments(ctx, acme, f)
+			list, err := s.ListPayments(ctx, acme, f)
 			must(t, err)
 			var got []string
 			for _, p := range list {

@@ -71,17 +71,17 @@ func readNotice(text string, n *pay.WalletNotice) error {
 }
 
 // LeaseMails takes e-mails that are due; nobody else gets them before until.
-func (s *core) LeaseMails(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
+func (s *Mails) LeaseMails(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
 	return leased(ctx, s, mailDuty, mailsTable.scan(s), now, until, limit)
 }
 
 // CountMails counts a merchant's e-mails since a time.
-func (s *core) CountMails(ctx context.Context, merchant string, since time.Time) (int64, error) {
+func (s *Mails) CountMails(ctx context.Context, merchant string, since time.Time) (int64, error) {
 	return one(ctx, s, countMails, scanInt, merchant, micros(since))
 }
 
 // WaitingMails counts the e-mails that are not over.
-func (s *core) WaitingMails(ctx context.Context) (int64, error) {
+func (s *Mails) WaitingMails(ctx context.Context) (int64, error) {
 	return one(ctx, s, waitingMails, scanInt)
 }
 

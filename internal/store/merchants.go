@@ -106,21 +106,21 @@ var (
 )
 
 // Merchant reads a merchant by id.
-func (s *core) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
+func (s *Merchants) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
 	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
-// Merchants lists merchants by id, from behind one.
-func (s *core) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+// ListMerchants lists merchants by id, from behind one.
+func (s *Merchants) ListMerchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
 	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // CountMerchants says how many merchants there are.
-func (s *core) CountMerchants(ctx context.Context) (int64, error) {
+func (s *Merchants) CountMerchants(ctx context.Context) (int64, error) {
 	return one(ctx, s, countMerchants, scanInt)
 }
 
@@ -132,17 +132,17 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
-func (s *core) Logo(ctx context.Context, id string) (pay.Logo, error) {
+func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
 	return one(ctx, s, selectLogo, logosTable.scan(s), id)
 }
 
 // Shop reads a shop by id.
-func (s *core) Shop(ctx context.Context, id string) (pay.Shop, error) {
+func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
 	return one(ctx, s, selectShop, shopsTable.scan(s), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s *core) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
+func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
 	return many(ctx, s, selectShops, shopsTable.scan(s), merchant)
 }
 
@@ -154,22 +154,22 @@ var (
 )
 
 // KeyByHash reads a key by its keyed hash.
-func (s *core) KeyByHash(ctx context.Context, hash string) (pay.Key, error) {
+func (s *Keys) KeyByHash(ctx context.Context, hash string) (pay.Key, error) {
 	return one(ctx, s, selectKeyByHash, keysTable.scan(s), hash)
 }
 
 // Key reads a key by id.
-func (s *core) Key(ctx context.Context, id string) (pay.Key, error) {
+func (s *Keys) Key(ctx context.Context, id string) (pay.Key, error) {
 	return one(ctx, s, selectKey, keysTable.scan(s), id)
 }
 
-// Keys lists a merchant's keys, oldest first.
-func (s *core) Keys(ctx context.Context, merchant string) ([]pay.Key, error) {
+// ListKeys lists a merchant's keys, oldest first.
+func (s *Keys) ListKeys(ctx context.Context, merchant string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeys, keysTable.scan(s), merchant)
 }
 
 // KeysShown lists the keys that are shown so, those that are revoked too: ten at most.
-func (s *core) KeysShown(ctx context.Context, preview string) ([]pay.Key, error) {
+func (s *Keys) KeysShown(ctx context.Context, preview string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeysShown, keysTable.scan(s), preview)
 }
 
@@ -181,19 +181,19 @@ var (
 )
 
 // Login reads the login that a refresh token belongs to.
-func (s *core) Login(ctx context.Context, id string) (pay.Login, error) {
+func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
 	return one(ctx, s, selectLogin, loginsTable.scan(s), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
-func (s *core) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
+func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
 	return many(ctx, s, selectGoodLogins, loginsTable.scan(s), merchant, micros(now), key, limit)
 }
 
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
 // keys by id and hash.
-func (s *core) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
+func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
 	logins, err = many(ctx, s, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
@@ -223,7 +223,7 @@ WHERE TRUE ON CONFLICT DO NOTHING`)
 
 // RailIDs returns the paymentMethodId of each rail, giving one to those that
 // have none (CAT-3).
-func (s *core) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
+func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
 		ids, err := s.railIDs(ctx)
 		if err != nil {

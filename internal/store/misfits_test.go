@@ -211,7 +211,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if m, err := s.Merchant(ctx, "mer_1"); err != nil || m.RefundFees != pay.FeesReturned {
 			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
 		}
-		days, err := s.Reserves(ctx, []string{"rsv_out", "rsv_in"})
+		days, err := s.ListReserves(ctx, []string{"rsv_out", "rsv_in"})
 		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
 			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
 		}

@@ -41,7 +41,7 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // from the newest one backwards.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *core) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
+func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
@@ -100,7 +100,7 @@ func (s *core) movements(ctx context.Context, scope pay.Scope, page Page, transf
 // transfers, as many as depth says, and counts what it found.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *core) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string

@@ -33,7 +33,7 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 				t.Errorf("the hash %q finds %+v (%v) after the operator was removed", hash, o, err)
 			}
 		}
-		list, err := s.Operators(ctx)
+		list, err := s.ListOperators(ctx)
 		must(t, err)
 		if len(list) != 1 || !reflect.DeepEqual(list[0], gone) {
 			t.Errorf("listed %+v, want %+v", list, gone)

@@ -187,7 +187,7 @@ UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Payment reads one payment of a shop. ErrNotFound also where it is another's.
-func (s *core) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (s *Payments) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
@@ -198,7 +198,7 @@ SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
 
 // AnyPayment reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
-func (s *core) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
+func (s *Payments) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
 	return one(ctx, s, selectAnyPayment, paymentsTable.scan(s), id)
 }
 
@@ -209,7 +209,7 @@ var (
 
 // Versions tells the versions of payments of any tenants; those that there are not are left
 // out.
-func (s *core) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
+func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
 	// One that leaves the second table meanwhile is in the first one when that is read after it.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
@@ -231,7 +231,7 @@ func (s *core) Versions(ctx context.Context, ids []string) (map[string]int64, er
 // processing ones, and those that ended unpaid and are asked about once more. Nobody
 // else gets them before until. The lease is not a version: whoever decides meanwhile
 // is not stale.
-func (s *core) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+func (s *Payments) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
 		due, err := leased(ctx, s, duty, paymentsTable.scan(s), now, until, limit)
@@ -260,6 +260,6 @@ ORDER BY id LIMIT $4`)
 
 // PaymentsBetween reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
-func (s *core) PaymentsBetween(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+func (s *Payments) PaymentsBetween(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
 	return many(ctx, s, selectBetween, paymentsTable.scan(s), after, before, live, limit)
 }

@@ -34,11 +34,11 @@ var (
 
 // PayoutControls reads what a merchant's withdrawals keep to: its own control and the one of all, as
 // far as there are any.
-func (s *core) PayoutControls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
+func (s *Withdrawals) PayoutControls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
 	return many(ctx, s, selectControls, controlsTable.scan(s), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }
 
 // AllPayoutControls reads every control.
-func (s *core) AllPayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+func (s *Withdrawals) AllPayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return many(ctx, s, selectAllControls, controlsTable.scan(s))
 }

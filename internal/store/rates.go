@@ -67,8 +67,8 @@ func parseRate(text string) (money.Rate, error) {
 var selectRates = engine.Statement(`
 SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
 
-// Rates reads what is known of each currency's rate.
-func (s *core) Rates(ctx context.Context) ([]pay.Quote, error) {
+// ListRates reads what is known of each currency's rate.
+func (s *Rates) ListRates(ctx context.Context) ([]pay.Quote, error) {
 	scan := ratesTable.scan(s)
 	return many(ctx, s, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
@@ -89,7 +89,7 @@ type PastReading struct {
 }
 
 // RateHistory lists what was read of a currency, newest first.
-func (s *core) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+func (s *Rates) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
 	scan := rateHistoryTable.scan(s)
 	return many(ctx, s, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
@@ -106,7 +106,7 @@ type RailUse struct{ Rail, Country string }
 
 // RailsUsed lists what a merchant has taken payments by, from the counters: it
 // scans no payments.
-func (s *core) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
+func (s *Rates) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
 	return many(ctx, s, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
@@ -123,7 +123,7 @@ RETURNING id`)
 
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
 // until the time. A feed that nobody read before is due.
-func (s *core) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
+func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
 	err = s.db.Lease(ctx, s.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
@@ -135,7 +135,7 @@ func (s *core) LeaseFeed(ctx context.Context, feed string, now, until time.Time)
 }
 
 // SettleFeed says when the feed is due again.
-func (s *core) SettleFeed(ctx context.Context, feed string, due time.Time) error {
+func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
 	if err := s.db.Lease(ctx, s.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}

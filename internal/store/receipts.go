@@ -48,18 +48,18 @@ func (s *core) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 }
 
 // Receipt reads a notification as it was kept. ErrNotFound.
-func (s *core) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
+func (s *Receipts) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
 	return one(ctx, s, selectReceipt, receiptsTable.scan(s), id)
 }
 
 // ReceiptsOf reads what was told of a payment, in the order in which it came.
-func (s *core) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
+func (s *Receipts) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
 	return many(ctx, s, selectReceiptsOf, s.listedReceipt(), payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
-func (s *core) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
+func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
 	return many(ctx, s, selectUnclosed, s.listedReceipt(), limit)
 }
 
@@ -90,7 +90,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
-func (s *core) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+func (s *Receipts) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
 	return one(ctx, s, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)

@@ -59,7 +59,7 @@ func (s *core) ids(list []string) []any {
 
 // PaymentsByID reads payments of any tenant; those that do not exist are left
 // out. It is for the operator.
-func (s *core) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+func (s *Payments) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
 		found, err := many(ctx, s, text, paymentsTable.scan(s), s.ids(ids)...)
 		if err != nil {
@@ -71,13 +71,13 @@ func (s *core) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payme
 }
 
 // ClaimsOf reads all claims on payments of any tenant, for the operator.
-func (s *core) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
+func (s *Claims) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
 	return many(ctx, s, selectClaimsOf, claimsTable.scan(s), s.ids(payments)...)
 }
 
 // ClaimPayments says which payments claims are on; claims that do not exist are
 // left out.
-func (s *core) ClaimPayments(ctx context.Context, claims []string) (map[string]string, error) {
+func (s *Claims) ClaimPayments(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
 	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r engine.Row) error {
 		var claim, payment string
@@ -89,12 +89,12 @@ func (s *core) ClaimPayments(ctx context.Context, claims []string) (map[string]s
 }
 
 // WithdrawalsByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
-func (s *core) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+func (s *Withdrawals) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectWithdrawalsByID, withdrawalsTable.scan(s), s.ids(ids)...)
 }
 
 // WithdrawalsAt reads the withdrawals that a payout account calls by references of its own.
-func (s *core) WithdrawalsAt(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+func (s *Withdrawals) WithdrawalsAt(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
 	r := engine.NewRows(s.db.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()
@@ -106,7 +106,7 @@ var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 
 // Booked lists merchants that have books in an environment, by id, from behind
 // one.
-func (s *core) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
+func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
 	return many(ctx, s, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
@@ -120,7 +120,7 @@ type Booking struct {
 
 // Bookings lists a merchant's transfers of a kind from a time on and before
 // another, in order of time; of that first time itself from behind a transfer.
-func (s *core) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
+func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
 	return many(ctx, s, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)

@@ -62,8 +62,8 @@ var (
 	listFound       = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
 )
 
-// Recovery reads what is known of a restore; the zero value where there never was one.
-func (s *core) Recovery(ctx context.Context) (pay.Recovery, error) {
+// TheRecovery reads what is known of a restore; the zero value where there never was one.
+func (s *Recoveries) TheRecovery(ctx context.Context) (pay.Recovery, error) {
 	v, err := one(ctx, s, selectRecovery, recoveriesTable.scan(s))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -72,16 +72,16 @@ func (s *core) Recovery(ctx context.Context) (pay.Recovery, error) {
 }
 
 // FoundAt reads what was found at an account under our reference. ErrNotFound.
-func (s *core) FoundAt(ctx context.Context, id string) (pay.Found, error) {
+func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
 	return one(ctx, s, selectFound, foundTable.scan(s), id)
 }
 
 // FoundBy lists what was found of a request, by the mark of its ids.
-func (s *core) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
+func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
 	return many(ctx, s, selectFoundMark, foundTable.scan(s), mark, string(kind))
 }
 
 // FoundList lists what was found and is open, or all of it.
-func (s *core) FoundList(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
+func (s *Recoveries) FoundList(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
 	return many(ctx, s, listFound, foundTable.scan(s), all, limit)
 }

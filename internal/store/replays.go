@@ -82,8 +82,8 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
   AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
 }
 
-// Replays lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *core) Replays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+// ListReplays lists the replays to a shop's endpoint, newest first, and counts them.
+func (s *Replays) ListReplays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := one(ctx, s, countReplays, scanInt, of...)
 	if err != nil {
@@ -95,12 +95,12 @@ func (s *core) Replays(ctx context.Context, scope pay.Scope, subscription string
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
 // taken; zero where it has taken them all.
-func (s *core) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *Replays) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntaken, r)
 }
 
 // Untried is Untaken of those that the endpoint was not asked to take yet.
-func (s *core) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntried, r)
 }
 
@@ -110,28 +110,28 @@ func (s *core) oldest(ctx context.Context, text string, r pay.Replay) (time.Time
 }
 
 // Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
-func (s *core) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (s *Replays) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // RunningReplay reads the replay that runs to an endpoint. ErrNotFound where none does.
-func (s *core) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
+func (s *Replays) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
 	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
 }
 
 // LeaseReplays takes replays whose next step is due.
-func (s *core) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+func (s *Replays) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
 	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
 // again.
-func (s *core) CountUntried(ctx context.Context, subscription string) (int64, error) {
+func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
 	return one(ctx, s, countUntried, scanInt, subscription)
 }
 
 // NamedDeliveries reads deliveries by their ids, those that there are.
-func (s *core) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
+func (s *Deliveries) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
 	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {

@@ -40,7 +40,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 // day reads the reserve that holds a payment's part.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.Reserves(ctx, []string{p.ReserveDay()})
+	found, err := s.ListReserves(ctx, []string{p.ReserveDay()})
 	must(t, err)
 	return found[p.ReserveDay()]
 }
@@ -137,7 +137,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					found, err := s.Reserves(ctx, []string{p.ReserveDay()})
+					found, err := s.ListReserves(ctx, []string{p.ReserveDay()})
 					if err != nil {
 						t.Error(err)
 						return

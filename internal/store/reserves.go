@@ -35,7 +35,7 @@ var reservesTable = describe(table[pay.Reserve]{
 var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.list)
 
 // LeaseReserves takes days whose reserve is due to be released.
-func (s *core) LeaseReserves(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
+func (s *Reserves) LeaseReserves(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
 	return leased(ctx, s, reserveDuty, reservesTable.scan(s), now, until, limit)
 }
 
@@ -46,9 +46,9 @@ var (
 SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
-// Reserves reads the reserves of days by id; those that have no row are left
+// ListReserves reads the reserves of days by id; those that have no row are left
 // out.
-func (s *core) Reserves(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
+func (s *Reserves) ListReserves(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
 	wanted := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
@@ -63,7 +63,7 @@ func (s *core) Reserves(ctx context.Context, ids []string) (map[string]pay.Reser
 
 // NextReserves lists the merchant's days whose reserve is still held, the
 // first to be released first.
-func (s *core) NextReserves(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
+func (s *Reserves) NextReserves(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
 	return many(ctx, s, listReserves, reservesTable.scan(s), scope.Merchant, scope.Live, limit)
 }
 
@@ -99,7 +99,7 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.p
 // claimed add to the reserve, in USD cents by day: below zero where refunds
 // gave back of what is settled. Without captures it looks at what came after
 // them alone.
-func (s *core) UnsettledReserve(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (s *Reserves) UnsettledReserve(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {
@@ -121,7 +121,7 @@ func (s *core) UnsettledReserve(ctx context.Context, scope pay.Scope, since time
 
 // GivenBack is what transfers that no settlement has claimed gave back of a
 // day's reserve, in USD cents.
-func (s *core) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
+func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 	sum, err := one(ctx, s, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
 }

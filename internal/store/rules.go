@@ -35,17 +35,17 @@ var (
 )
 
 // RulesMark is the newest version of the routing rules, 0 where there never were any.
-func (s *core) RulesMark(ctx context.Context) (int64, error) {
+func (s *Rules) RulesMark(ctx context.Context) (int64, error) {
 	return one(ctx, s, selectRulesMark, scanInt)
 }
 
-// Rules reads a version of the routing rules. ErrNotFound where there is none.
-func (s *core) Rules(ctx context.Context, version int64) (pay.RoutingRules, error) {
+// ListRules reads a version of the routing rules. ErrNotFound where there is none.
+func (s *Rules) ListRules(ctx context.Context, version int64) (pay.RoutingRules, error) {
 	return one(ctx, s, selectRules, rulesTable.scan(s), version)
 }
 
 // RulesList reads the newest versions, newest first.
-func (s *core) RulesList(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
+func (s *Rules) RulesList(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
 	return many(ctx, s, selectRulesList, rulesTable.scan(s), limit)
 }
 

@@ -14,7 +14,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		if mark, err := s.RulesMark(ctx); mark != 0 || err != nil {
 			t.Errorf("nobody applied rules, and the newest are %d (%v)", mark, err)
 		}
-		if _, err := s.Rules(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.ListRules(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("rules that nobody applied: %v", err)
 		}
 		one, two := pay.RoutingRules{Version: 1, Doc: []byte(`{"order":"ü"}`), At: noon}, pay.RoutingRules{Version: 2, Doc: []byte{}, At: noon}
@@ -27,7 +27,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		list, err := s.RulesList(ctx, 5)
 		must(t, err)
-		read, err := s.Rules(ctx, 1)
+		read, err := s.ListRules(ctx, 1)
 		must(t, err)
 		mark, err := s.RulesMark(ctx)
 		must(t, err)

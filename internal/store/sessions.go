@@ -62,22 +62,22 @@ var (
 
 // SessionByHash reads a session by the keyed hash of its token, which is the
 // credential: whose session it is follows from the row.
-func (s *core) SessionByHash(ctx context.Context, hash string) (pay.Session, error) {
+func (s *Sessions) SessionByHash(ctx context.Context, hash string) (pay.Session, error) {
 	return one(ctx, s, selectSessionByHash, sessionsTable.scan(s), hash)
 }
 
 // SessionOf reads the session that a payment was chosen in.
-func (s *core) SessionOf(ctx context.Context, payment string) (pay.Session, error) {
+func (s *Sessions) SessionOf(ctx context.Context, payment string) (pay.Session, error) {
 	return one(ctx, s, selectSessionOf, sessionsTable.scan(s), payment)
 }
 
 // Session reads a shop's session. ErrNotFound also where it is another's.
-func (s *core) Session(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
+func (s *Sessions) Session(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
 	return one(ctx, s, selectSession, sessionsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // LeaseSessions takes checkouts whose time is over.
-func (s *core) LeaseSessions(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
+func (s *Sessions) LeaseSessions(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
 	return leased(ctx, s, sessionDuty, sessionsTable.scan(s), now, until, limit)
 }
 
@@ -88,7 +88,7 @@ RETURNING id`)
 
 // PurgeSessions deletes at most limit sessions whose ids are below one, which
 // is the smallest id of a moment, and returns how many.
-func (s *core) PurgeSessions(ctx context.Context, below string, limit int) (int, error) {
+func (s *Sessions) PurgeSessions(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
 	err := s.db.Lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++

@@ -70,7 +70,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 			t.Errorf("read\n%+v\nwrote\n%+v", read, lines)
 		}
 		day := pay.DayOf(noon)
-		held, err := s.Reserves(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
+		held, err := s.ListReserves(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
 		must(t, err)
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
@@ -86,7 +86,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 			if _, err := s.Settlement(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the settlement: %v", other, err)
 			}
-			list, total, err := s.Settlements(ctx, other, store.SettlementFilter{Limit: 10})
+			list, total, err := s.ListSettlements(ctx, other, store.SettlementFilter{Limit: 10})
 			if err != nil || len(list) != 0 || total != 0 {
 				t.Errorf("%+v lists %v", other, list)
 			}
@@ -172,7 +172,7 @@ func TestTransferIsSettledOnce(t *testing.T) {
 		gathered, change := gathered.Continue(lines, nil, noon, noon)
 		must(t, s.Commit(ctx, change))
 		twice, again := gathered.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 2})
-		held, err := s.Reserves(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
+		held, err := s.ListReserves(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
 		must(t, err)
 		_, change = twice.Continue(again, held, noon, noon)
 		if err := s.Commit(ctx, change); err == nil {

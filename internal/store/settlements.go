@@ -132,7 +132,7 @@ type Unopened struct {
 }
 
 // Unopened lists merchants who have no open settlement yet.
-func (s *core) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
+func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
 	scan := merchantsTable.scan(s)
 	return many(ctx, s, selectUnopened, func(r engine.Row) (u Unopened, err error) {
 		u.Merchant, err = scan(rowWith{r, &u.Live})
@@ -157,7 +157,7 @@ var firstUnsettled = engine.Statement(func() string {
 
 // FirstUnsettled returns the time of the merchant's oldest transfer from since
 // on that no settlement has claimed; zero where there is none.
-func (s *core) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
+func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
 	var at int64
 	err := s.db.Walk(ctx, s.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
@@ -183,7 +183,7 @@ ORDER BY t.at LIMIT $6`)
 // Unsettled reads transfers that no settlement has claimed, of the kind of the
 // cursor and from its time on, whose payment was captured by matured, oldest
 // first.
-func (s *core) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
+func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {
 		text = selectUnsettledCaptures
@@ -245,7 +245,7 @@ WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_a
 
 // Settlement reads a merchant's settlement. ErrNotFound also where it is
 // another's or of the other environment.
-func (s *core) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (s *Settlements) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.AnySettlement(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
 		return pay.Settlement{}, ErrNotFound
@@ -255,13 +255,13 @@ func (s *core) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.
 
 // AnySettlement reads a settlement of any tenant, for the loops and the
 // operator.
-func (s *core) AnySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+func (s *Settlements) AnySettlement(ctx context.Context, id string) (pay.Settlement, error) {
 	return one(ctx, s, selectSettlement, settlementsTable.scan(s), id)
 }
 
 // OpenSettlement reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
-func (s *core) OpenSettlement(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
+func (s *Settlements) OpenSettlement(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
 	return one(ctx, s, selectOpen, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 
@@ -274,9 +274,9 @@ type SettlementFilter struct {
 	Offset   int
 }
 
-// Settlements lists a merchant's settlements, newest first, and counts what
+// ListSettlements lists a merchant's settlements, newest first, and counts what
 // the filter selects. There is about one a day.
-func (s *core) Settlements(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
+func (s *Settlements) ListSettlements(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
 	to := int64(math.MaxInt64)
 	if !f.To.IsZero() {
 		to = micros(f.To)
@@ -292,13 +292,13 @@ func (s *core) Settlements(ctx context.Context, scope pay.Scope, f SettlementFil
 
 // AllSettlements lists settlements of every tenant, newest first, for the
 // operator.
-func (s *core) AllSettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+func (s *Settlements) AllSettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return many(ctx, s, allSettlements, settlementsTable.scan(s), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or
 // before. Errors: ErrNotFound.
-func (s *core) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
+func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
 	return one(ctx, s, settledBefore, settlementsTable.scan(s), scope.Merchant, scope.Live, micros(at))
 }
 
@@ -321,12 +321,12 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 
 // ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
 // lines as offset says.
-func (s *core) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
+func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
 	return many(ctx, s, selectShopLines, scanAnd(s, linesTable, withOrder), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
-func (s *core) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
+func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
 	return one(ctx, s, countShopLines, scanInt, settlement, shop)
 }
 
@@ -334,7 +334,7 @@ func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 
 // SettlementLines reads the listed lines of a settlement after a number. The
 // caller has read the settlement in its own scope.
-func (s *core) SettlementLines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
+func (s *Settlements) SettlementLines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
 	return many(ctx, s, selectLines, scanAnd(s, linesTable, withOrder), settlement, after, limit)
 }
 
@@ -343,7 +343,7 @@ SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l 
 
 // SettledAs tells where the settlements stand that claimed the captures of
 // payments, by payment; those of which no settlement has are left out.
-func (s *core) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
+func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
 	ids := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
 		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
@@ -365,13 +365,13 @@ var (
 )
 
 // LeaseSettlements takes open settlements that are due.
-func (s *core) LeaseSettlements(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+func (s *Settlements) LeaseSettlements(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return leased(ctx, s, settlementDuty, settlementsTable.scan(s), now, until, limit)
 }
 
 // LeaseReceipts takes settlements that are not open any more and wait for a
 // step.
-func (s *core) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return leased(ctx, s, receiptDuty, settlementsTable.scan(s), now, until, limit)
 }
 
@@ -381,13 +381,13 @@ SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND li
 
 // UnpaidSettlements reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
-func (s *core) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
+func (s *Settlements) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
 	return many(ctx, s, selectUnpaid, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + documentsTable.list + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
-func (s *core) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
+func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
 	return one(ctx, s, selectDocument, documentsTable.scan(s), id, scope.Merchant, scope.Live)
 }

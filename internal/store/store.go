@@ -295,8 +295,14 @@ func (s *core) text(query string) string {
 	return text
 }
 
+// based is a noun, or the core itself.
+type based interface{ base() *core }
+
+func (s *core) base() *core { return s }
+
 // one reads a single row or fails with ErrNotFound.
-func one[T any](ctx context.Context, s *core, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
+func one[T any](ctx context.Context, b based, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
+	s := b.base()
 	var got T
 	found := false
 	err := s.query(ctx, text, args, func(r engine.Row) (err error) {
@@ -311,7 +317,8 @@ func one[T any](ctx context.Context, s *core, text string, scan func(engine.Row)
 }
 
 // many reads all rows.
-func many[T any](ctx context.Context, s *core, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
+func many[T any](ctx context.Context, b based, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
+	s := b.base()
 	var list []T
 	err := s.query(ctx, text, args, func(r engine.Row) error {
 		got, err := scan(r)
@@ -322,7 +329,8 @@ func many[T any](ctx context.Context, s *core, text string, scan func(engine.Row
 }
 
 // atMost reads all rows, which are limit at most, each into its place in the list.
-func atMost[T any](ctx context.Context, s *core, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
+func atMost[T any](ctx context.Context, b based, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
+	s := b.base()
 	var list []T
 	err := s.query(ctx, text, args, func(r engine.Row) error {
 		if list == nil {

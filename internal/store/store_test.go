@@ -140,7 +140,7 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			if _, err := s.Payment(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments(ctx, scope, store.Filter{Limit: 10})
+			list, err := s.ListPayments(ctx, scope, store.Filter{Limit: 10})
 			must(t, err)
 			if n, err := s.CountPayments(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
@@ -347,7 +347,7 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 			{"another rail", store.Filter{Rail: "sbx_card", Limit: 1}, 0, nil},
 			{"method", store.Filter{Method: "pix", Status: pay.Processing, Limit: 2}, 6, []int{8, 7}},
 		} {
-			list, err := s.Payments(ctx, acme, c.filter)
+			list, err := s.ListPayments(ctx, acme, c.filter)
 			must(t, err)
 			total, err := s.CountPayments(ctx, acme, c.filter)
 			must(t, err)

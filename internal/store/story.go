@@ -43,7 +43,7 @@ WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id 
 // body, so that it may be pasted anywhere.
 //
 // It scans tables: it is for a failing test and for an incident.
-func (s *core) Story(ctx context.Context, id string) (string, error) {
+func (s *Store) Story(ctx context.Context, id string) (string, error) {
 	var b strings.Builder
 	err := s.story(ctx, &b, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *core) Story(ctx context.Context, id string) (string, error) {
 	return b.String(), nil
 }
 
-func (s *core) story(ctx context.Context, b *strings.Builder, id string) error {
+func (s *Store) story(ctx context.Context, b *strings.Builder, id string) error {
 	if strings.HasPrefix(id, pay.WithdrawalPrefix) {
 		return s.storyOfWithdrawal(ctx, b, id)
 	}
@@ -67,7 +67,7 @@ func (s *core) story(ctx context.Context, b *strings.Builder, id string) error {
 	return s.storyOfPayment(ctx, b, id)
 }
 
-func (s *core) storyOfPayment(ctx context.Context, b *strings.Builder, id string) error {
+func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id string) error {
 	p, err := s.AnyPayment(ctx, id)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *core) storyOfPayment(ctx context.Context, b *strings.Builder, id string
 	})
 }
 
-func (s *core) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
+func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
 	w, err := one(ctx, s, storyWithdrawal, withdrawalsTable.scan(s), id)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ type chapter struct {
 	args        []any
 }
 
-func (s *core) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
+func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
 	for _, c := range list {
 		lines, err := many(ctx, s, c.query, c.line, c.args...)
 		if err != nil {
@@ -269,7 +269,7 @@ func transferLine(r engine.Row) (string, error) {
 	return line, nil
 }
 
-func (s *core) claimLine(r engine.Row) (string, error) {
+func (s *Store) claimLine(r engine.Row) (string, error) {
 	c, err := claimsTable.scan(s)(r)
 	if err != nil {
 		return "", err

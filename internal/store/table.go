@@ -111,11 +111,12 @@ func (t *table[T]) gather(r *engine.Rows, p personal, items []*T) {
 }
 
 // reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
-// of the rows is encrypted, s may be nil.
-func (t *table[T]) reader(s *core) func(engine.Row, *T) error {
-	f := fields{s: s, into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
-	if s != nil {
-		f.personal = s.personal
+// of the rows is encrypted, b may be nil.
+func (t *table[T]) reader(b based) func(engine.Row, *T) error {
+	f := fields{into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
+	if b != nil {
+		f.s = b.base()
+		f.personal = f.s.personal
 	}
 	return func(r engine.Row, item *T) error {
 		f.into, f.late = f.into[:0], f.late[:0]
@@ -133,8 +134,8 @@ func (t *table[T]) reader(s *core) func(engine.Row, *T) error {
 }
 
 // scan is reader for one row at a time.
-func (t *table[T]) scan(s *core) func(engine.Row) (T, error) {
-	read := t.reader(s)
+func (t *table[T]) scan(b based) func(engine.Row) (T, error) {
+	read := t.reader(b)
 	return func(r engine.Row) (item T, err error) {
 		err = read(r, &item)
 		return item, err
@@ -142,8 +143,8 @@ func (t *table[T]) scan(s *core) func(engine.Row) (T, error) {
 }
 
 // scanAnd is scan for rows with one column more.
-func scanAnd[T, M any](s *core, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
-	scan := t.scan(s)
+func scanAnd[T, M any](b based, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
+	scan := t.scan(b)
 	return func(r engine.Row) (T, error) {
 		var m M
 		item, err := scan(rowWith{r, &m})

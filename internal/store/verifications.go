@@ -59,36 +59,36 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Verification reads a merchant's verification: whichever shop began it.
-func (s *core) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (s *Verifications) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	return one(ctx, s, selectVerification, verificationsTable.scan(s), id, scope.Merchant, scope.Live)
 }
 
 // AnyVerification reads a verification of any tenant, for the operator and for
 // who has its page's token.
-func (s *core) AnyVerification(ctx context.Context, id string) (pay.Verification, error) {
+func (s *Verifications) AnyVerification(ctx context.Context, id string) (pay.Verification, error) {
 	return one(ctx, s, selectAnyVerification, verificationsTable.scan(s), id)
 }
 
 // OpenVerification reads the one that a merchant has not finished.
-func (s *core) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+func (s *Verifications) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
 	return one(ctx, s, selectOpenVerification, verificationsTable.scan(s), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
-func (s *core) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
+func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
 	return many(ctx, s, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
 }
 
-// Verifications lists the newest of all tenants for the operator. An empty
+// ListVerifications lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
-func (s *core) Verifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (s *Verifications) ListVerifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
 	return many(ctx, s, listVerifications, verificationsTable.scan(s), string(status), merchant, limit)
 }
 
 // LeaseVerifications takes verifications that nobody finished in time.
-func (s *core) LeaseVerifications(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+func (s *Verifications) LeaseVerifications(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
 	return leased(ctx, s, verificationDuty, verificationsTable.scan(s), now, until, limit)
 }

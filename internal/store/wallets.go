@@ -66,24 +66,24 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 
 // Wallet reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
-func (s *core) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (s *Wallets) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
 	return one(ctx, s, selectWallet, walletsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // DefaultWallet reads the wallet that a shop's withdrawals go to when they
 // name none.
-func (s *core) DefaultWallet(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
+func (s *Wallets) DefaultWallet(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
 	return one(ctx, s, selectDefaultWallet, walletsTable.scan(s), scope.Shop, scope.Live)
 }
 
 // WalletFor reads the shop's wallet that has a destination and is not disabled.
-func (s *core) WalletFor(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
+func (s *Wallets) WalletFor(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
 	return one(ctx, s, selectWalletFor, walletsTable.scan(s), scope.Shop, scope.Live, fingerprint)
 }
 
-// Wallets lists a shop's wallets, newest first, and counts them. An empty
+// ListWallets lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *core) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) ListWallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
 	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
@@ -93,12 +93,13 @@ func (s *core) Wallets(ctx context.Context, scope pay.Scope, status pay.WalletSt
 }
 
 // LeaseWallets takes wallets whose cool-down is over.
-func (s *core) LeaseWallets(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
+func (s *Wallets) LeaseWallets(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
 	return leased(ctx, s, walletDuty, walletsTable.scan(s), now, until, limit)
 }
 
 // leased takes rows of a duty that are due.
-func leased[T any](ctx context.Context, s *core, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
+func leased[T any](ctx context.Context, b based, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
+	s := b.base()
 	var list []T
 	err := s.lease(ctx, d, now, until, limit, func(r engine.Row) error {
 		item, err := scan(r)
@@ -113,6 +114,6 @@ func leased[T any](ctx context.Context, s *core, d duty, scan func(engine.Row) (
 var selectWalletsAfter = engine.Statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // WalletsAfter reads everybody's wallets by their ids from one on, deleted ones too.
-func (s *core) WalletsAfter(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
+func (s *Wallets) WalletsAfter(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
 	return many(ctx, s, selectWalletsAfter, walletsTable.scan(s), id, limit)
 }

@@ -80,17 +80,17 @@ func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) 
 
 // Subscription reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
-func (s *core) Subscription(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Subscription(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
 	return one(ctx, s, selectSubscription, scanAnd(s, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // AnySubscription reads a subscription of any tenant, for the dispatcher.
-func (s *core) AnySubscription(ctx context.Context, id string) (pay.Subscription, error) {
+func (s *Subscriptions) AnySubscription(ctx context.Context, id string) (pay.Subscription, error) {
 	return one(ctx, s, selectAnySubscription, subscriptionsTable.scan(s), id)
 }
 
-// Subscriptions lists a shop's subscriptions, newest first, and counts them.
-func (s *core) Subscriptions(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
+// ListSubscriptions lists a shop's subscriptions, newest first, and counts them.
+func (s *Subscriptions) ListSubscriptions(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
 	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -120,7 +120,7 @@ type Stalled struct {
 }
 
 // Stalled reads the stalled subscriptions of all tenants.
-func (s *core) Stalled(ctx context.Context) ([]Stalled, error) {
+func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 	scan := subscriptionsTable.scan(s)
 	return many(ctx, s, selectStalled, func(r engine.Row) (l Stalled, err error) {
 		l.Subscription, err = scan(rowWith{r, &l.Parked})
@@ -131,6 +131,6 @@ func (s *core) Stalled(ctx context.Context) ([]Stalled, error) {
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // SubscriptionsAfter reads everybody's subscriptions by their ids from one on, deleted ones too.
-func (s *core) SubscriptionsAfter(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
+func (s *Subscriptions) SubscriptionsAfter(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
 	return many(ctx, s, selectSubscriptionsAfter, subscriptionsTable.scan(s), id, limit)
 }

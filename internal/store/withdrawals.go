@@ -97,13 +97,13 @@ var (
 )
 
 // Withdrawal reads a shop's withdrawal. ErrNotFound also where it is another's.
-func (s *core) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (s *Withdrawals) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawal, withdrawalsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // WithdrawalAt reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
-func (s *core) WithdrawalAt(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+func (s *Withdrawals) WithdrawalAt(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawalAt, withdrawalsTable.scan(s), account, ref)
 }
 
@@ -117,9 +117,9 @@ type WithdrawalFilter struct {
 	Offset   int
 }
 
-// Withdrawals lists a shop's withdrawals, newest first, and counts what the
+// ListWithdrawals lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
-func (s *core) Withdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s *Withdrawals) ListWithdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	to := int64(1<<63 - 1)
 	if !f.To.IsZero() {
 		to = micros(f.To)
@@ -134,6 +134,6 @@ func (s *core) Withdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFil
 }
 
 // LeaseWithdrawals takes withdrawals that are to be sent or asked about.
-func (s *core) LeaseWithdrawals(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
+func (s *Withdrawals) LeaseWithdrawals(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
 	return leased(ctx, s, withdrawalDuty, withdrawalsTable.scan(s), now, until, limit)
 }

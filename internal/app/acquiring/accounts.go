@@ -277,7 +277,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
-	list, err := ac.Store.Accounts(ctx)
+	list, err := ac.Store.ListAccounts(ctx)
 	for _, account := range list {
 		if _, _, spent := account.Forget(ac.Now()); !spent {
 			continue
@@ -384,7 +384,7 @@ type AccountStatus struct {
 // Accounts lists the provider accounts for the operator, without the removed
 // ones unless all.
 func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
-	list, err := ps.Store.Accounts(ctx)
+	list, err := ps.Store.ListAccounts(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
-	list, err := ps.Store.Accounts(ctx)
+	list, err := ps.Store.ListAccounts(ctx)
 	if err != nil {
 		return err
 	}

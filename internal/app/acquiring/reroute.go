@@ -58,7 +58,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
 		c.Changed.Rules = *o.Rules
 	}
-	list, err := ru.Store.Accounts(ctx)
+	list, err := ru.Store.ListAccounts(ctx)
 	if err != nil {
 		return done, err
 	}

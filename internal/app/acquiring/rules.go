@@ -57,7 +57,7 @@ func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, erro
 	if version == 0 {
 		return RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}}, nil
 	}
-	row, err := ru.Store.Rules(ctx, version)
+	row, err := ru.Store.ListRules(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
@@ -125,7 +125,7 @@ func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.A
 		present := pay.RoutingRules{}
 		mark, err := ru.Store.RulesMark(ctx)
 		if err == nil && mark > 0 {
-			present, err = ru.Store.Rules(ctx, mark)
+			present, err = ru.Store.ListRules(ctx, mark)
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.A
 // Check says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
 func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
-	list, err := ru.Store.Accounts(ctx)
+	list, err := ru.Store.ListAccounts(ctx)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]pay.Key, map[strin
 	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := ks.Store.Keys(ctx, merchant)
+	list, err := ks.Store.ListKeys(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}

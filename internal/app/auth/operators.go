@@ -67,7 +67,7 @@ func (os *Operators) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []
 // List lists who may use the admin API, without those who were removed
 // unless all.
 func (os *Operators) List(ctx context.Context, all bool) ([]pay.Operator, error) {
-	list, err := os.Store.Operators(ctx)
+	list, err := os.Store.ListOperators(ctx)
 	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
 }
 

@@ -62,7 +62,7 @@ type Secrets struct {
 // Unlock reads the root and the signing keys, and makes them on the first start.
 func (sc *Secrets) Unlock(ctx context.Context) error {
 	for range 2 { // of two nodes that start at once one makes them, and both read
-		list, err := sc.Store.Secrets(ctx)
+		list, err := sc.Store.ListSecrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (sc *Secrets) NewSealed(id string, text []byte) pay.Sealed {
 // ReadSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
 func (sc *Secrets) ReadSecrets(ctx context.Context) error {
-	list, err := sc.Store.Secrets(ctx)
+	list, err := sc.Store.ListSecrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (sc *Secrets) newSigningKey(number int) pay.Sealed {
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
 // from before it. Of two nodes that make one at a time, one does.
 func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
-	list, err := sc.Store.Secrets(ctx)
+	list, err := sc.Store.ListSecrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 // Errors: conflict_state where it has already.
 func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	err := base.Again(func() error {
-		list, err := sc.Store.Secrets(ctx)
+		list, err := sc.Store.ListSecrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 // ResealTexts seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
 func (sc *Secrets) ResealTexts(ctx context.Context) error {
-	list, err := sc.Store.Secrets(ctx)
+	list, err := sc.Store.ListSecrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (sc *Secrets) Resealed(ctx context.Context) error {
 		if err := sc.ResealTexts(ctx); err != nil {
 			return err
 		}
-		list, err := sc.Store.Secrets(ctx)
+		list, err := sc.Store.ListSecrets(ctx)
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ type text struct {
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
 func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	list, err := sc.Store.Secrets(ctx)
+	list, err := sc.Store.ListSecrets(ctx)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 			return err
 		}
 	}
-	accounts, err := sc.Store.Accounts(ctx)
+	accounts, err := sc.Store.ListAccounts(ctx)
 	if err != nil {
 		return err
 	}

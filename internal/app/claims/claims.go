@@ -41,7 +41,7 @@ func (rf *Refunds) List(ctx context.Context, scope pay.Scope, f store.ClaimFilte
 	}); err != nil {
 		return nil, 0, err
 	}
-	return rf.Store.Claims(ctx, scope, f)
+	return rf.Store.ListClaims(ctx, scope, f)
 }
 
 // AcceptClaim is the merchant giving in: the shopper is paid.

@@ -181,7 +181,7 @@ func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 		return false, nil
 	}
 	day := p.ReserveDay()
-	found, err := rf.Store.Reserves(ctx, []string{day})
+	found, err := rf.Store.ListReserves(ctx, []string{day})
 	return found[day].Closed(), err
 }
 

@@ -32,7 +32,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = w.Store.Deliveries(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = w.Store.ListDeliveries(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
 	log.Total, err = w.Store.CountDeliveries(ctx, subscription, f)

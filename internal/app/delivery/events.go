@@ -45,7 +45,7 @@ func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFil
 	if !base.Storable(f.After) {
 		return nil, 0, noEvent()
 	}
-	list, err := w.Store.Events(ctx, scope, f)
+	list, err := w.Store.ListEvents(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, noEvent()
 	}
@@ -188,7 +188,7 @@ func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription st
 	}); err != nil {
 		return nil, 0, err
 	}
-	return w.Store.Replays(ctx, scope, sub.ID, page)
+	return w.Store.ListReplays(ctx, scope, sub.ID, page)
 }
 
 // StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays

@@ -149,7 +149,7 @@ func (w *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, 
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.ListSubscriptions(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -311,7 +311,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := w.Store.Subscriptions(ctx, scope, page)
+	list, total, err := w.Store.ListSubscriptions(ctx, scope, page)
 	for i := range list {
 		list[i] = list[i].At(w.TimeOf(scope))
 	}

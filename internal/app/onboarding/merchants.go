@@ -175,7 +175,7 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address st
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
-	list, err := ob.Store.Merchants(ctx, after, limit)
+	list, err := ob.Store.ListMerchants(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}

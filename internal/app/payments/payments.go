@@ -19,7 +19,7 @@ func (in *Intake) List(ctx context.Context, scope pay.Scope, f store.Filter) ([]
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := in.Store.Payments(ctx, scope, f)
+	list, err := in.Store.ListPayments(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -45,7 +45,7 @@ func (in *Intake) ListFrom(ctx context.Context, scope pay.Scope, f store.Filter)
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := in.Store.Payments(ctx, scope, f)
+	list, err := in.Store.ListPayments(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}

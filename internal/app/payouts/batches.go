@@ -155,7 +155,7 @@ func checksum(file []byte) string {
 
 // List lists batches of payouts without their files, of one account or of all, the newest first.
 func (bf *BankFiles) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return bf.Store.Batches(ctx, account, limit)
+	return bf.Store.ListBatches(ctx, account, limit)
 }
 
 // Get reads a batch of payouts, and its withdrawals in the order of its lines.

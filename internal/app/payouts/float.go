@@ -79,7 +79,7 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := po.Store.Accounts(ctx)
+	accounts, err := po.Store.ListAccounts(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (d *Destinations) List(ctx context.Context, scope pay.Scope, status pay.Wal
 	}); err != nil {
 		return nil, 0, err
 	}
-	return d.Store.Wallets(ctx, scope, status, page)
+	return d.Store.ListWallets(ctx, scope, status, page)
 }
 
 // Delete disables a wallet. Withdrawals that were not sent yet fail when

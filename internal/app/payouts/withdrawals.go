@@ -214,7 +214,7 @@ func (po *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.Wit
 	}); err != nil {
 		return nil, 0, err
 	}
-	return po.Store.Withdrawals(ctx, scope, f)
+	return po.Store.ListWithdrawals(ctx, scope, f)
 }
 
 // CancelWithdrawal gives back a withdrawal that was not sent yet.

@@ -228,5 +228,5 @@ func (rc *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount,
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (rc *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return rc.Store.Reconciliations(ctx, account, limit)
+	return rc.Store.ListReconciliations(ctx, account, limit)
 }

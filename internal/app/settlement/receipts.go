@@ -84,7 +84,7 @@ func (e *Earnings) List(ctx context.Context, scope pay.Scope, f store.Settlement
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements(ctx, scope, f)
+	return e.Store.ListSettlements(ctx, scope, f)
 }
 
 // Get reads one settlement of the merchant.

@@ -199,7 +199,7 @@ func (e *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return e.Store.Reserves(ctx, ids)
+	return e.Store.ListReserves(ctx, ids)
 }
 
 // ReleaseReserves frees the reserves of days that are due.

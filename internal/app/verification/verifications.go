@@ -143,7 +143,7 @@ func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationSt
 
 // List lists the newest of all merchants for the operator.
 func (po *Identity) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return po.Store.Verifications(ctx, status, merchant, limit)
+	return po.Store.ListVerifications(ctx, status, merchant, limit)
 }
 
 func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
