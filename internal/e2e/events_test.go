@@ -338,6 +338,9 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		o.post(t, h.path("/replays/rpl_1/stop"), "").refused(t, "404 not_found invalid_request_error")
 		reader.get(t, h.path("/replays")).is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`)
 		endpoint.await(t, payments+50)
+		eventually(t, "their answers are written", func() bool {
+			return o.get(t, h.path("/deliveries?status=delivered&limit=1")).text(t, "pagination.total") == fmt.Sprint(payments+50)
+		})
 		s.clock.advance(time.Minute)
 		s.rest(t)
 		if n := len(endpoint.deliveries()); n != payments+50 {
