@@ -16,14 +16,14 @@ import (
 func spread(t *testing.T, s *store.Store) (steps int) {
 	t.Helper()
 	for {
-		list, err := s.LeaseFanOuts(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
+		list, err := s.Deliveries.LeaseFanOuts(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
 		if len(list) == 0 {
 			return steps
 		}
 		for _, f := range list {
 			for {
-				next, err := s.NextStep(ctx, f)
+				next, err := s.Deliveries.NextStep(ctx, f)
 				must(t, err)
 				must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
 				steps++
@@ -74,15 +74,15 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 			return len(told) == 1 && widened == 1
 		})
 
-		list, err := s.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
+		list, err := s.Deliveries.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
 		if must(t, err); len(list) != 1 {
 			t.Fatalf("%d events wait for their deliveries, want 1", len(list))
 		}
-		if again, err := s.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
+		if again, err := s.Deliveries.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
 			t.Errorf("somebody else gets it too: %v %v", again, err)
 		}
 		// Two have it all the same: one was slow, and its lease ended.
-		next, err := s.NextStep(ctx, list[0])
+		next, err := s.Deliveries.NextStep(ctx, list[0])
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
 		if err := s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}); !errors.Is(err, store.ErrStale) {

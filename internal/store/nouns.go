@@ -6,33 +6,33 @@ package store
 // Each noun has its reads, and its leases of due work. What changes a row goes through Commit.
 type Store struct {
 	*core
-	*Payments
-	*Claims
-	*Accounts
-	*Rules
-	*Rates
-	*Merchants
-	*Keys
-	*Operators
-	*Secrets
-	*Audit
-	*Wallets
-	*Withdrawals
-	*Batches
-	*Books
-	*Settlements
-	*Reserves
-	*Reconciliations
-	*Subscriptions
-	*Deliveries
-	*Replays
-	*Events
-	*Sessions
-	*Verifications
-	*Mails
-	*Receipts
-	*Clocks
-	*Recoveries
+	Payments        *Payments
+	Claims          *Claims
+	Accounts        *Accounts
+	Rules           *Rules
+	Rates           *Rates
+	Merchants       *Merchants
+	Keys            *Keys
+	Operators       *Operators
+	Secrets         *Secrets
+	Audit           *Audit
+	Wallets         *Wallets
+	Withdrawals     *Withdrawals
+	Batches         *Batches
+	Books           *Books
+	Settlements     *Settlements
+	Reserves        *Reserves
+	Reconciliations *Reconciliations
+	Subscriptions   *Subscriptions
+	Deliveries      *Deliveries
+	Replays         *Replays
+	Events          *Events
+	Sessions        *Sessions
+	Verifications   *Verifications
+	Mails           *Mails
+	Receipts        *Receipts
+	Clocks          *Clocks
+	Recoveries      *Recoveries
 }
 
 func newStore(c *core) *Store {

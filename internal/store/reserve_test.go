@@ -23,13 +23,13 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	var list []pay.Payment
 	for _, id := range ids {
 		capture := captured(t, s, id)
-		p, err := s.AnyPayment(ctx, capture.Payment)
+		p, err := s.Payments.AnyPayment(ctx, capture.Payment)
 		must(t, err)
 		captures, list = append(captures, capture), append(list, p)
 	}
 	batch := firstBatch(t, s)
 	batch.PeriodEnd = noon
-	have, err := s.Balances(ctx, books)
+	have, err := s.Books.Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)
 	_, change := gathered.Close(lines, nil, have, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
@@ -40,7 +40,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 // day reads the reserve that holds a payment's part.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.ListReserves(ctx, []string{p.ReserveDay()})
+	found, err := s.Reserves.ListReserves(ctx, []string{p.ReserveDay()})
 	must(t, err)
 	return found[p.ReserveDay()]
 }
@@ -48,9 +48,9 @@ func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 // release frees what a day that is closed has left.
 func release(t *testing.T, s *store.Store, r pay.Reserve, now time.Time) {
 	t.Helper()
-	given, err := s.GivenBack(ctx, r)
+	given, err := s.Reserves.GivenBack(ctx, r)
 	must(t, err)
-	have, err := s.Balances(ctx, books)
+	have, err := s.Books.Balances(ctx, books)
 	must(t, err)
 	must(t, s.Commit(ctx, r.Release(given, have, now)))
 }
@@ -80,7 +80,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 			t.Errorf("after the release %d is in reserve", got)
 		}
 		// Decided again, it is paid from what was released.
-		have, err := s.Balances(ctx, acme)
+		have, err := s.Books.Balances(ctx, acme)
 		must(t, err)
 		_, claim, change, err := payments[0].Refund(pay.NewRefund{ID: "CLM-3", Amount: money.New(5000, money.BRL), Released: day(t, s, p).Closed()}, have, later)
 		must(t, err)
@@ -88,7 +88,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 		if claim.Freed == 0 || balance(t, s, ledger.Reserve) != 0 {
 			t.Errorf("freed %d, %d in reserve", claim.Freed, balance(t, s, ledger.Reserve))
 		}
-		read, err := s.Claim(ctx, acme, "CLM-3")
+		read, err := s.Claims.Claim(ctx, acme, "CLM-3")
 		if err != nil || read.Freed != claim.Freed {
 			t.Errorf("read %d freed (%v), wrote %d", read.Freed, err, claim.Freed)
 		}
@@ -101,7 +101,7 @@ func TestReleaseNeverTakesTheReserveBelowZero(t *testing.T) {
 		payments, held := heldDay(t, s, "A")
 		closed, change := held.Close(held.ReleaseAt)
 		must(t, s.Commit(ctx, change))
-		have, err := s.Balances(ctx, books)
+		have, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		stalled := closed.Release(0, have, held.ReleaseAt)
 		// Somebody whose guard did not hold.
@@ -132,12 +132,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 		for i, p := range payments {
 			all.Go(func() {
 				for try := 0; ; try++ {
-					have, err := s.Balances(ctx, acme)
+					have, err := s.Books.Balances(ctx, acme)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					found, err := s.ListReserves(ctx, []string{p.ReserveDay()})
+					found, err := s.Reserves.ListReserves(ctx, []string{p.ReserveDay()})
 					if err != nil {
 						t.Error(err)
 						return
@@ -169,12 +169,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 				return
 			}
 			for {
-				given, err := s.GivenBack(ctx, closed)
+				given, err := s.Reserves.GivenBack(ctx, closed)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				have, err := s.Balances(ctx, books)
+				have, err := s.Books.Balances(ctx, books)
 				if err != nil {
 					t.Error(err)
 					return
@@ -188,7 +188,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 			}
 		})
 		all.Wait()
-		have, err := s.Balances(ctx, books)
+		have, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		if have[ledger.Reserve] != 0 || have[ledger.Available]+have[ledger.Pending] != 0 {
 			t.Errorf("with all refunded %v is left", have)

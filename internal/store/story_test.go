@@ -53,7 +53,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		must(t, s.Commit(ctx, payload(change)))
 		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		due, err := s.LeaseDeliveries(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
+		due, err := s.Deliveries.LeaseDeliveries(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{
 			due[0].Delivery.Tried(pay.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
@@ -80,7 +80,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		out := map[string]pay.Withdrawal{}
 		for _, id := range []string{"wdr_A", "wdr_A2"} { // whose id begins like the other's
-			have, err := s.Balances(ctx, acme)
+			have, err := s.Books.Balances(ctx, acme)
 			must(t, err)
 			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, pay.Conversion{}, have, noon)
 			must(t, err)

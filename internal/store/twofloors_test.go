@@ -61,7 +61,7 @@ func TestFloorsOfTwoNodesDoNotDeadlock(t *testing.T) {
 		t.Errorf("the nodes waited for each other %d times", deadlocks)
 	}
 	for _, owner := range owners {
-		b, err := nodes[1].Balances(ctx, pay.Scope{Merchant: owner})
+		b, err := nodes[1].Books.Balances(ctx, pay.Scope{Merchant: owner})
 		if must(t, err); b[ledger.PaidOut] != 2*rounds {
 			t.Errorf("%s paid out %d, want %d", owner, b[ledger.PaidOut], 2*rounds)
 		}

@@ -117,7 +117,7 @@ func (rs *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Cur
 func (rs *Rates) ReadRates(ctx context.Context) error {
 	rs.renewing.Lock() // a slow read must not undo what a later one found
 	defer rs.renewing.Unlock()
-	quotes, err := rs.Store.ListRates(ctx)
+	quotes, err := rs.Store.Rates.ListRates(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, fo
 // reading that jumps refuses them all.
 func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
-		quotes, err := rs.Store.ListRates(ctx)
+		quotes, err := rs.Store.Rates.ListRates(ctx)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, w
 // ReadFeed reads the feed of rates when it is due; one node does it for all.
 func (rs *Rates) ReadFeed(ctx context.Context) error {
 	now := rs.Now()
-	leased, err := rs.Store.LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
+	leased, err := rs.Store.Rates.LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
@@ -225,7 +225,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return rs.Store.SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
+	return rs.Store.Rates.SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
 }
 
 // currencies are those that rates are kept of: the built-in ones, the
@@ -256,7 +256,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, 
 	if len(stale) == 0 { // as on any good day: nothing is read
 		return nil, nil
 	}
-	used, err := rs.Store.RailsUsed(ctx, scope)
+	used, err := rs.Store.Rates.RailsUsed(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -317,7 +317,7 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 // RateHistory lists the latest readings of a currency, newest first.
 func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
-	return rs.Store.RateHistory(ctx, c, latest)
+	return rs.Store.Rates.RateHistory(ctx, c, latest)
 }
 
 // RateAges tells how old the oldest rate in use is, false where only built-in

@@ -68,7 +68,7 @@ func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (la
 	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
 	}
-	list, err := b.Store.FoundBy(ctx, mark, kind)
+	list, err := b.Store.Recoveries.FoundBy(ctx, mark, kind)
 	if err != nil || len(list) == 0 {
 		return last, nil, false, err
 	}
@@ -89,7 +89,7 @@ func tryOf(f pay.Found) string {
 
 // ReadRecovery learns whether the service is to be careful.
 func (b *Base) ReadRecovery(ctx context.Context) error {
-	r, err := b.Store.TheRecovery(ctx)
+	r, err := b.Store.Recoveries.TheRecovery(ctx)
 	if err != nil {
 		return fmt.Errorf("read whether the database was put back from a copy: %w", err)
 	}

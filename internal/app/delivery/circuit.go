@@ -70,7 +70,7 @@ func (d *dispatcher) report(l *lane) {
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
 	err := base.Again(func() error {
-		sub, err := w.Store.AnySubscription(ctx, subscription)
+		sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 // claim takes the next try at an endpoint whose circuit is open; false when it
 // is not time, or somebody else took it.
 func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
-	sub, err := w.Store.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		w.subs.Forget(subscription)
 		return true // it closed meanwhile
@@ -128,7 +128,7 @@ func (w *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
 func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
-		sub, err := w.Store.AnySubscription(ctx, subscription)
+		sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
@@ -149,7 +149,7 @@ func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string)
 // the hopeless, probes those whose time has come, and sends what waited for one
 // that is well again. It returns how many deliveries it took.
 func (w *Webhooks) unstall(ctx context.Context) (int, error) {
-	stalled, err := w.Store.Stalled(ctx)
+	stalled, err := w.Store.Subscriptions.Stalled(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -164,7 +164,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 			w.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
 		case !s.Parked:
 		case s.Status != pay.Enabled:
-			if list, err = w.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
+			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
 				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
@@ -172,7 +172,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		default:
 			w.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = w.Store.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
+				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
 				w.deliver.submit(list)
 			}
 		}
@@ -188,7 +188,7 @@ func (w *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Tim
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := w.Store.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
+	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
 	w.deliver.mu.Lock()
 	defer w.deliver.mu.Unlock()
 	for _, next := range list {
@@ -203,7 +203,7 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	if len(list) == 0 {
 		return nil
 	}
-	sub, err := w.Store.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
 	if err != nil {
 		return err
 	}

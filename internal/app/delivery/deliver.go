@@ -30,7 +30,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
+	due, err := w.Store.Deliveries.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -48,13 +48,13 @@ func (w *Webhooks) parkWaiting(ctx context.Context) error {
 	w.deliver.mu.Unlock()
 	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
 	for part := range slices.Chunk(list, dispatchBatch) {
-		if err := w.Store.Park(ctx, part); err != nil {
+		if err := w.Store.Deliveries.Park(ctx, part); err != nil {
 			return err // what is left comes due when its lease ends
 		}
 	}
 	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
 	for part := range slices.Chunk(waiting, dispatchBatch) {
-		if err := w.Store.Postpone(ctx, part); err != nil {
+		if err := w.Store.Deliveries.Postpone(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (w *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscriptio
 	if len(before) == 0 {
 		return time.Time{}, nil
 	}
-	list, err := w.Store.DeliveriesAhead(ctx, before)
+	list, err := w.Store.Deliveries.DeliveriesAhead(ctx, before)
 	for _, earlier := range list {
 		pause := aheadPause
 		if earlier.Attempts > 0 {
@@ -216,7 +216,7 @@ func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 		err := w.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrStale) {
 			var lost error
-			if read, lost = w.Store.AnyDelivery(ctx, d.ID); lost != nil {
+			if read, lost = w.Store.Deliveries.AnyDelivery(ctx, d.ID); lost != nil {
 				return lost
 			}
 		}
@@ -234,7 +234,7 @@ func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 // goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
 // the change is written. A new address has not said so: then there is nothing to change.
 func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
-	sub, err := w.Store.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
 	if err != nil || sub.URL != address {
 		return pay.Change{}, err
 	}
@@ -251,7 +251,7 @@ func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	next := due[base.DeliveriesLoop]
-	stalled, err := w.Store.Stalled(ctx)
+	stalled, err := w.Store.Subscriptions.Stalled(ctx)
 	for _, s := range stalled {
 		at := w.Now()
 		if s.Circuit.Open {

@@ -28,7 +28,7 @@ const (
 func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
 	until := now.Add(fanOutLease)
-	list, err := w.Store.LeaseFanOuts(ctx, now, until, fanOutBatch)
+	list, err := w.Store.Deliveries.LeaseFanOuts(ctx, now, until, fanOutBatch)
 	shops := map[string][]pay.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
@@ -48,7 +48,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until
 			if !w.Now().Before(until) { // it may be another node's
 				return nil
 			}
-			next, err := w.Store.NextStep(ctx, f)
+			next, err := w.Store.Deliveries.NextStep(ctx, f)
 			if err != nil {
 				return err
 			}

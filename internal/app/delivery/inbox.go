@@ -60,7 +60,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned
 	}
-	d, err := w.Store.AnyDelivery(ctx, storedID(sent))
+	d, err := w.Store.Deliveries.AnyDelivery(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
 		return unsigned
 	}
@@ -110,22 +110,22 @@ func (w *Webhooks) Inbox(ctx context.Context, scope pay.Scope, subscription stri
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := base.Behind(page.After, func() error { return w.Store.Received(ctx, scope, sub.ID, page.After) }); err != nil {
+	if err := base.Behind(page.After, func() error { return w.Store.Subscriptions.Received(ctx, scope, sub.ID, page.After) }); err != nil {
 		return nil, 0, err
 	}
-	return w.Store.Inbox(ctx, scope, sub.ID, page)
+	return w.Store.Subscriptions.Inbox(ctx, scope, sub.ID, page)
 }
 
 // TrimInboxes deletes what inboxes need not keep, and returns how much.
 func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
-	list, err := w.Store.Inboxes(ctx)
+	list, err := w.Store.Subscriptions.Inboxes(ctx)
 	if err != nil {
 		return 0, err
 	}
 	deleted := 0
 	for _, sub := range list {
 		oldest := id.From(pay.InboxPrefix, w.TimeOf(sub.Scope).Add(-pay.InboxAge))
-		n, err := w.Store.TrimInbox(ctx, sub.ID, oldest, trimBatch)
+		n, err := w.Store.Subscriptions.TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err
 		}

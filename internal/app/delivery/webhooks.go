@@ -75,7 +75,7 @@ func (w *Webhooks) Postponed() int64 { return w.deliver.late.Load() }
 
 // StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
 func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
-	list, err := w.Store.Stalled(ctx)
+	list, err := w.Store.Subscriptions.Stalled(ctx)
 	return len(list), err
 }
 
@@ -145,11 +145,11 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.S
 //
 // Errors: conflict_state.
 func (w *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
-	shop, err := w.Store.Shop(ctx, sub.Shop)
+	shop, err := w.Store.Merchants.Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.ListSubscriptions(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions.ListSubscriptions(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -290,7 +290,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscripti
 	if !base.Storable(subscription) {
 		return pay.Subscription{}, missing
 	}
-	sub, err := w.Store.Subscription(ctx, scope, subscription)
+	sub, err := w.Store.Subscriptions.Subscription(ctx, scope, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, missing
 	}
@@ -303,7 +303,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscripti
 // Errors: invalid_request for a page behind a row that is not there.
 func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		sub, err := w.Store.AnySubscription(ctx, page.After)
+		sub, err := w.Store.Subscriptions.AnySubscription(ctx, page.After)
 		if err == nil && sub.Scope != scope {
 			err = store.ErrNotFound
 		}
@@ -311,7 +311,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := w.Store.ListSubscriptions(ctx, scope, page)
+	list, total, err := w.Store.Subscriptions.ListSubscriptions(ctx, scope, page)
 	for i := range list {
 		list[i] = list[i].At(w.TimeOf(scope))
 	}
@@ -448,7 +448,7 @@ type endpoint struct {
 // endpoint reads where a delivery goes.
 func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
 	return w.subs.Get(subscription, func() (e endpoint, err error) {
-		if e.sub, err = w.Store.AnySubscription(ctx, subscription); err != nil {
+		if e.sub, err = w.Store.Subscriptions.AnySubscription(ctx, subscription); err != nil {
 			return e, err
 		}
 		secret, err := w.Vault.Open(e.sub.ID, e.sub.Secret)

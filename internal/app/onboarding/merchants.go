@@ -68,7 +68,7 @@ const demoMerchant = "demo merchant"
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
 func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
-	count, err := ob.Store.CountMerchants(ctx)
+	count, err := ob.Store.Merchants.CountMerchants(ctx)
 	if err != nil || count > 0 {
 		return Onboarded{}, false, err
 	}
@@ -93,7 +93,7 @@ func (ob *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
 	if err != nil {
 		return pay.Scope{}, err
 	}
-	shops, err := ob.Store.Shops(ctx, made.Object)
+	shops, err := ob.Store.Merchants.Shops(ctx, made.Object)
 	if err != nil {
 		return pay.Scope{}, err
 	}
@@ -126,7 +126,7 @@ func (ob *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string
 	if err != nil {
 		return m, err
 	}
-	shops, err := ob.Store.Shops(ctx, id)
+	shops, err := ob.Store.Merchants.Shops(ctx, id)
 	for _, s := range shops {
 		ob.Tenants.Forget(id + "/" + s.ID)
 	}
@@ -175,13 +175,13 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address st
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
-	list, err := ob.Store.ListMerchants(ctx, after, limit)
+	list, err := ob.Store.Merchants.ListMerchants(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	shops := map[string][]pay.Shop{}
 	for _, m := range list {
-		if shops[m.ID], err = ob.Store.Shops(ctx, m.ID); err != nil {
+		if shops[m.ID], err = ob.Store.Merchants.Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
 		}
 	}

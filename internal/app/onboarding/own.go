@@ -15,7 +15,7 @@ import (
 //
 // Errors: invalid_request for a page behind a row that is not there.
 func (ob *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
-	list, err := ob.Store.Shops(ctx, scope.Merchant)
+	list, err := ob.Store.Merchants.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -36,7 +36,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	if err := readable("name", name); err != nil {
 		return Onboarded{}, err
 	}
-	m, err := ob.Store.Merchant(ctx, merchant)
+	m, err := ob.Store.Merchants.Merchant(ctx, merchant)
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
@@ -81,7 +81,7 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
 	done, err := base.Decide(func() (pay.Shop, error) {
-		s, err := ob.Store.Shop(ctx, shop)
+		s, err := ob.Store.Merchants.Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
@@ -109,7 +109,7 @@ func (ob *Onboarding) Logo(ctx context.Context, id string) (pay.Logo, error) {
 	if !base.Storable(id) {
 		return pay.Logo{}, missing
 	}
-	logo, err := ob.Store.Logo(ctx, id)
+	logo, err := ob.Store.Merchants.Logo(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Logo{}, missing
 	}

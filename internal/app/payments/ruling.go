@@ -16,7 +16,7 @@ import (
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
 func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = in.Store.AnyPayment(ctx, r.ID)
+	p, err = in.Store.Payments.AnyPayment(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
@@ -49,7 +49,7 @@ func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.P
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {
-		read, err := in.Store.AnyPayment(ctx, r.ID)
+		read, err := in.Store.Payments.AnyPayment(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
@@ -77,5 +77,5 @@ func known(from pay.Status, w pay.Word) error {
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
 func (in *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return in.Store.Unsure(ctx, limit)
+	return in.Store.Payments.Unsure(ctx, limit)
 }

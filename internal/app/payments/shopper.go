@@ -32,7 +32,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
-	p, err := ss.Store.AnyPayment(ctx, id)
+	p, err := ss.Store.Payments.AnyPayment(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return Shown{}, unknown
 	}
@@ -54,5 +54,5 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 
 // Versions tells how often payments were written: who watches one sees by it that it changed.
 func (ss *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
-	return ss.Store.Versions(ctx, payments)
+	return ss.Store.Payments.Versions(ctx, payments)
 }

@@ -14,12 +14,12 @@ import (
 // one commit with what it pays, so that nothing is paid out twice.
 func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
 	now := po.TimeOf(s.Scope)
-	list, err := po.Store.UnpaidSettlements(ctx, s.Scope)
+	list, err := po.Store.Settlements.UnpaidSettlements(ctx, s.Scope)
 	if err != nil {
 		return err
 	}
 	if s.Payout != "" {
-		w, err := po.Store.AnyWithdrawal(ctx, s.Payout)
+		w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, s.Payout)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		return err
 	}
 	owed, of := pay.Owed(list)
-	merchant, err := po.Store.Merchant(ctx, s.Merchant)
+	merchant, err := po.Store.Merchants.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 	case !control.PayoutDay(now):
 		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}
-	shops, err := po.Store.Shops(ctx, s.Merchant)
+	shops, err := po.Store.Merchants.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (po *Payouts) floats(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
-	list, err := po.Store.Floats(ctx)
+	list, err := po.Store.Books.Floats(ctx)
 	have := make(floats, len(list))
 	for _, f := range list {
 		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
@@ -75,11 +75,11 @@ func (f FloatStatus) Units(minor int64) float64 {
 
 // Floats lists the floats, and compares each with what its provider says, where it can be asked.
 func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
-	list, err := po.Store.Floats(ctx)
+	list, err := po.Store.Books.Floats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := po.Store.ListAccounts(ctx)
+	accounts, err := po.Store.Accounts.ListAccounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 		return err
 	}
 	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
-	known, err := po.Store.HasTransfer(ctx, t.ID)
+	known, err := po.Store.Books.HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 	if errors.Is(err, store.ErrInsufficient) {
 		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
-	if known, readErr := po.Store.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+	if known, readErr := po.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once
 	}
 	return err

@@ -50,7 +50,7 @@ type Balance struct {
 // Balance reads a merchant's account in an environment.
 func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
-	if acc.Balances, err = e.Store.Balances(ctx, scope); err != nil {
+	if acc.Balances, err = e.Store.Books.Balances(ctx, scope); err != nil {
 		return acc, err
 	}
 	if acc.Period, err = e.period(ctx, scope, acc.Balances, acc.Now); err != nil {
@@ -62,10 +62,10 @@ func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, e
 	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = e.Store.Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = e.Store.Receipts.Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
-	acc.Drift, err = e.Store.Drift(ctx, scope)
+	acc.Drift, err = e.Store.Reconciliations.Drift(ctx, scope)
 	return acc, err
 }
 
@@ -73,7 +73,7 @@ func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, e
 // what the settlements before that time had claimed.
 func (e *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := e.Store.SettledBefore(ctx, scope, now.Add(-feePeriod))
+	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -95,14 +95,14 @@ func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
 	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = e.Store.NextReserves(ctx, scope, read); err != nil {
+		if list, err = e.Store.Reserves.NextReserves(ctx, scope, read); err != nil {
 			return err
 		}
 		since := time.Time{}
 		if open.Number > 1 {
 			since = open.PeriodStart.Add(-time.Minute)
 		}
-		unsettled, err = e.Store.UnsettledReserve(ctx, scope, since, len(list) < read)
+		unsettled, err = e.Store.Reserves.UnsettledReserve(ctx, scope, since, len(list) < read)
 		return err
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 // meanwhile: what that took would be read on both sides of it, or on neither.
 func (e *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := e.Store.OpenSettlement(ctx, scope)
+		open, err := e.Store.Settlements.OpenSettlement(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -151,11 +151,11 @@ func (e *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Pa
 		return nil, 0, err
 	}
 	if !siblings {
-		list, total, err = e.Store.Movements(ctx, scope, page)
+		list, total, err = e.Store.Books.Movements(ctx, scope, page)
 	} else {
 		// All that moved is looked at, for that alone tells which is whose: one at a time.
 		defer e.Turns.Take("movements/" + scope.Merchant)()
-		list, total, err = e.Store.ShopMovements(ctx, scope, page, math.MaxInt32)
+		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
 	return list, total, base.OrNotBehind(err)
 }
@@ -167,10 +167,10 @@ func (e *Earnings) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Movements(ctx, scope, store.Page{Limit: movementsShown})
+	list, _, err := e.Store.Books.Movements(ctx, scope, store.Page{Limit: movementsShown})
 	return list, err
 }
 
@@ -179,11 +179,11 @@ func (e *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) 
 	if scope.Shop == "" {
 		return false, nil
 	}
-	shops, err := e.Store.Shops(ctx, scope.Merchant)
+	shops, err := e.Store.Merchants.Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
 }
 
 // Balances reads a merchant's balances in an environment.
 func (e *Earnings) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	return e.Store.Balances(ctx, scope)
+	return e.Store.Books.Balances(ctx, scope)
 }

@@ -24,7 +24,7 @@ const (
 // the sandbox the payout, which in production the operator confirms.
 func (e *Earnings) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -48,7 +48,7 @@ func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	shops, err := e.Store.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Merchants.Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 }
 
 func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := e.Store.Merchant(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := e.Store.SettlementLines(ctx, s.ID, 0, receiptLines)
+	lines, err := e.Store.Settlements.SettlementLines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 // Errors: invalid_request for a page behind a row that is not there.
 func (e *Earnings) List(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
 	if err := base.Behind(after, func() error {
-		s, err := e.Store.Settlement(ctx, scope, after)
+		s, err := e.Store.Settlements.Settlement(ctx, scope, after)
 		f.Below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.ListSettlements(ctx, scope, f)
+	return e.Store.Settlements.ListSettlements(ctx, scope, f)
 }
 
 // Get reads one settlement of the merchant.
@@ -94,7 +94,7 @@ func (e *Earnings) Get(ctx context.Context, scope pay.Scope, id string) (pay.Set
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
-	s, err := e.Store.Settlement(ctx, scope, id)
+	s, err := e.Store.Settlements.Settlement(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		err = base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
@@ -131,14 +131,14 @@ func (e *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.S
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := e.Store.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := e.Store.Settlements.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
-	total, err := e.Store.CountShopLines(ctx, s.ID, scope.Shop)
+	total, err := e.Store.Settlements.CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := e.Store.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
+	list, err := e.Store.Settlements.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -150,9 +150,9 @@ func (e *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settleme
 	}
 	read := func(after int64) ([]pay.SettlementLine, error) {
 		if siblings {
-			return e.Store.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+			return e.Store.Settlements.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return e.Store.SettlementLines(ctx, s.ID, after, reportPage)
+		return e.Store.Settlements.SettlementLines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -201,13 +201,13 @@ func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, err
 	if s.PDFAt.IsZero() {
 		return e.drawReceipt(ctx, s)
 	}
-	d, err := e.Store.Document(ctx, s.Scope, s.ID)
+	d, err := e.Store.Settlements.Document(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 
 // Language is what a merchant's reports are written in.
 func (e *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
-	m, err := e.Store.Merchant(ctx, merchant)
+	m, err := e.Store.Merchants.Merchant(ctx, merchant)
 	return m.Language, err
 }
 
@@ -236,7 +236,7 @@ func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement
 
 func (e *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
-		s, err := e.Store.AnySettlement(ctx, id)
+		s, err := e.Store.Settlements.AnySettlement(ctx, id)
 		if err != nil {
 			return orNoSettlement(err)
 		}
@@ -258,16 +258,16 @@ func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay
 // AnySettlements lists settlements of every merchant for the operator, newest
 // first.
 func (e *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return e.Store.AllSettlements(ctx, merchant, status, limit)
+	return e.Store.Settlements.AllSettlements(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for
 // the operator.
 func (e *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := e.Store.AnySettlement(ctx, id)
+	s, err := e.Store.Settlements.AnySettlement(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := e.Store.SettlementLines(ctx, id, 0, limit)
+	lines, err := e.Store.Settlements.SettlementLines(ctx, id, 0, limit)
 	return s, lines, err
 }

@@ -33,7 +33,7 @@ const (
 // OpenSettlements opens the first settlement of merchants who have earned
 // something; each later one is opened by the closing of the one before.
 func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
-	list, err := e.Store.Unopened(ctx, openBatch)
+	list, err := e.Store.Settlements.Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 // whose lines are old enough. Doing one twice is harmless.
 func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Settlements.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -69,12 +69,12 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 // as many Changes as it takes. Whoever finds that somebody else has it leaves
 // it to them.
 func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := e.Store.Merchant(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants.Merchant(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
 	now := e.TimeOf(s.Scope)
-	first, err := e.Store.FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
+	first, err := e.Store.Settlements.FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 		}
 		// A day's reserve was released beside us, or somebody else closes the
 		// settlement.
-		read, readErr := e.Store.AnySettlement(ctx, s.ID)
+		read, readErr := e.Store.Settlements.AnySettlement(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
@@ -149,11 +149,11 @@ func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.S
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	shops, err := e.Store.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Merchants.Shops(ctx, s.Merchant)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	have, err := e.Store.Balances(ctx, s.Scope)
+	have, err := e.Store.Books.Balances(ctx, s.Scope)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -171,7 +171,7 @@ func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unset
 			at.At = e.lookFrom(s)
 		}
 		room := claimLimit - len(list)
-		more, err := e.Store.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		more, err := e.Store.Settlements.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
 		if err != nil {
 			return nil, at, err
 		}
@@ -199,13 +199,13 @@ func (e *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return e.Store.ListReserves(ctx, ids)
+	return e.Store.Reserves.ListReserves(ctx, ids)
 }
 
 // ReleaseReserves frees the reserves of days that are due.
 func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Reserves.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -227,11 +227,11 @@ func (e *Earnings) release(ctx context.Context, v pay.Reserve) error {
 		}
 		v = next
 	}
-	given, err := e.Store.GivenBack(ctx, v)
+	given, err := e.Store.Reserves.GivenBack(ctx, v)
 	if err != nil {
 		return err
 	}
-	have, err := e.Store.Balances(ctx, v.Scope)
+	have, err := e.Store.Books.Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
