@@ -106,7 +106,7 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	if !since.IsZero() {
 		after = max(after, id.From(pay.AuditPrefix, since))
 	}
-	return a.Store.Audit.ListAudit(ctx, merchant, after, limit)
+	return a.Store.Audit.List(ctx, merchant, after, limit)
 }
 
 // Seal puts what was written since into blocks (design: Ledger). It returns

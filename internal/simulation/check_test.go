@@ -90,21 +90,21 @@ func idIn(text string) string {
 
 func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 	all := &books{payments: map[string]pay.Payment{}, receipts: map[string][]pay.Receipt{}}
-	list, err := s.Payments.PaymentsBetween(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
+	list, err := s.Payments.Between(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
 		all.payments[p.ID] = p
-		if all.receipts[p.ID], err = s.Receipts.ReceiptsOf(ctx, p.ID); err != nil {
+		if all.receipts[p.ID], err = s.Receipts.Of(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
-	if all.claims, err = s.Claims.AnyClaims(ctx, store.ClaimFilter{Limit: 100_000}); err != nil {
+	if all.claims, err = s.Claims.ListAny(ctx, store.ClaimFilter{Limit: 100_000}); err != nil {
 		return nil, err
 	}
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals.ListWithdrawals(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
+		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
 		if err != nil {
 			return nil, err
 		}

@@ -106,7 +106,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 		}
 	}
 	for _, id := range some(chance, open) {
-		if p, err := w.eye.Payments.AnyPayment(context.Background(), id); err == nil {
+		if p, err := w.eye.Payments.Any(context.Background(), id); err == nil {
 			w.beside(chance, p.DueAt)
 		}
 		w.rulePayment(id)
@@ -116,7 +116,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 // ruleRefunds says of refunds under way what their providers' books say, and what becomes of
 // money that came late.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	all, err := w.eye.Claims.AnyClaims(context.Background(), store.ClaimFilter{Limit: 1000})
+	all, err := w.eye.Claims.ListAny(context.Background(), store.ClaimFilter{Limit: 1000})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
@@ -129,7 +129,7 @@ func (w *world) ruleRefunds(chance *rand.Rand) {
 
 // ruleWithdrawals says of withdrawals under way what the bank's books say.
 func (w *world) ruleWithdrawals(chance *rand.Rand) {
-	sent, err := w.eye.Withdrawals.SentWithdrawals(context.Background(), 1000)
+	sent, err := w.eye.Withdrawals.Sent(context.Background(), 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
@@ -171,7 +171,7 @@ func (w *world) quick(change *pay.Change) {
 func (w *world) rulePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
-	p, err := w.eye.Payments.AnyPayment(ctx, id)
+	p, err := w.eye.Payments.Any(ctx, id)
 	attempt, ok := p.Current()
 	if err != nil || !ok || !p.Status.Open() {
 		return
@@ -193,11 +193,11 @@ func (w *world) rulePayment(id string) {
 func (w *world) ruleRefund(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
-	c, err := w.eye.Claims.AnyClaim(ctx, id)
+	c, err := w.eye.Claims.Any(ctx, id)
 	if err != nil || c.Status.Terminal() {
 		return
 	}
-	p, err := w.eye.Payments.AnyPayment(ctx, c.Payment)
+	p, err := w.eye.Payments.Any(ctx, c.Payment)
 	taker, ok := p.Taker(c)
 	if err != nil || !ok {
 		return

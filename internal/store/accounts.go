@@ -59,19 +59,19 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`)
 )
 
-// ListAccounts reads all provider accounts, the removed ones too.
-func (s *Accounts) ListAccounts(ctx context.Context) ([]pay.ProviderAccount, error) {
+// List reads all provider accounts, the removed ones too.
+func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
 	return many(ctx, s, selectAccounts, accountsTable.scan(s))
 }
 
-// Account reads a provider account. ErrNotFound where there never was one.
-func (s *Accounts) Account(ctx context.Context, id string) (pay.ProviderAccount, error) {
+// Get reads a provider account. ErrNotFound where there never was one.
+func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
 	return one(ctx, s, selectAccount, accountsTable.scan(s), id)
 }
 
-// AccountsMark moves with every change of an account: rows are not deleted, and a
+// Mark moves with every change of an account: rows are not deleted, and a
 // change adds one to a version.
-func (s *Accounts) AccountsMark(ctx context.Context) (mark int64, err error) {
+func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 	return one(ctx, s, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err

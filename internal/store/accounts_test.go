@@ -23,17 +23,17 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		}
 		mark := func() int64 {
 			t.Helper()
-			n, err := s.Accounts.AccountsMark(ctx)
+			n, err := s.Accounts.Mark(ctx)
 			must(t, err)
 			return n
 		}
-		if _, err := s.Accounts.Account(ctx, "bank"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Accounts.Get(ctx, "bank"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an account that nobody opened: %v", err)
 		}
 		before := mark()
 		must(t, change(account))
 		account.Before = []byte{} // as a database holds none
-		read, err := s.Accounts.Account(ctx, "bank")
+		read, err := s.Accounts.Get(ctx, "bank")
 		must(t, err)
 		if !reflect.DeepEqual(read, account) {
 			t.Errorf("read %+v, want %+v", read, account)
@@ -52,7 +52,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		if err := change(next); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the same version again: %v, want ErrStale", err)
 		}
-		list, err := s.Accounts.ListAccounts(ctx)
+		list, err := s.Accounts.List(ctx)
 		must(t, err)
 		if len(list) != 1 || !reflect.DeepEqual(list[0], next) || mark() == before {
 			t.Errorf("listed %+v, want %+v; the mark is %d", list, next, mark())

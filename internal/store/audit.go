@@ -99,9 +99,9 @@ SELECT ` + auditTable.listOf("e") + `, coalesce(nullif(a.address, ''), e.ip), co
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
-// ListAudit lists what was done, oldest first, from behind the entry after; all
+// List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
-func (s *Audit) ListAudit(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
+func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
 	scan := auditTable.scan(s)
 	return many(ctx, s, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
 		var address, note string

@@ -48,24 +48,24 @@ SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND st
 	selectBatched = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 
-// Batch reads a batch of payouts with its file. ErrNotFound.
-func (s *Batches) Batch(ctx context.Context, id string) (pay.Batch, error) {
+// Get reads a batch of payouts with its file. ErrNotFound.
+func (s *Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
 	return one(ctx, s, selectBatch, batchesTable.scan(s), id)
 }
 
-// BatchAfter reads the batch with the next id. ErrNotFound.
-func (s *Batches) BatchAfter(ctx context.Context, id string) (pay.Batch, error) {
+// After reads the batch with the next id. ErrNotFound.
+func (s *Batches) After(ctx context.Context, id string) (pay.Batch, error) {
 	return one(ctx, s, selectBatchAfter, batchesTable.scan(s), id)
 }
 
-// LastBatch is the number of an account's newest batch, 0 where it has none.
-func (s *Batches) LastBatch(ctx context.Context, account string) (int, error) {
+// Last is the number of an account's newest batch, 0 where it has none.
+func (s *Batches) Last(ctx context.Context, account string) (int, error) {
 	n, err := one(ctx, s, selectLastBatch, scanInt, account)
 	return int(n), err
 }
 
-// ListBatches lists batches without their files, of one account or of all, the newest first.
-func (s *Batches) ListBatches(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+// List lists batches without their files, of one account or of all, the newest first.
+func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return many(ctx, s, listBatches, batchesTable.scan(s), account, limit)
 }
 

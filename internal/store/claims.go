@@ -98,14 +98,14 @@ var (
 	selectAnyClaim = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1`)
 )
 
-// Claim reads one claim of a shop. ErrNotFound also where it is another's.
-func (s *Claims) Claim(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+// Get reads one claim of a shop. ErrNotFound also where it is another's.
+func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
 	return one(ctx, s, selectClaim, claimsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-// AnyClaim reads a claim of any tenant, for the operator and for our own
+// Any reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
-func (s *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	return one(ctx, s, selectAnyClaim, claimsTable.scan(s), id)
 }
 
@@ -130,9 +130,9 @@ var (
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
-// ListClaims lists a shop's claims, newest first, and counts what the filter
+// List lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *Claims) ListClaims(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := one(ctx, s, countClaims, scanInt, where...)
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Claims) ListClaims(ctx context.Context, scope pay.Scope, f ClaimFilter)
 	return list, total, err
 }
 
-// AnyClaims lists claims of all tenants, newest first, for the operator.
-func (s *Claims) AnyClaims(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
+// ListAny lists claims of all tenants, newest first, for the operator.
+func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
 	return many(ctx, s, listAnyClaims, claimsTable.scan(s), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
@@ -160,9 +160,9 @@ func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 
 var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.list)
 
-// LeaseClaims takes claims that are due; nobody else gets them before until.
+// Lease takes claims that are due; nobody else gets them before until.
 // The lease is not a version: whoever decides meanwhile is not stale.
-func (s *Claims) LeaseClaims(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
+func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	return leased(ctx, s, claimDuty, claimsTable.scan(s), now, until, limit)
 }
 

@@ -42,18 +42,18 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		claim, change = claim.Called(p, pay.Outcome{Kind: pay.Unknown, ProviderRef: "their-1"}, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		got, err := s.Claims.Claim(ctx, acme, claim.ID)
+		got, err := s.Claims.Get(ctx, acme, claim.ID)
 		must(t, err)
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", claim) {
 			t.Errorf("read\n%+v\nwrote\n%+v", got, claim)
 		}
-		read, err := s.Payments.Payment(ctx, acme, p.ID)
+		read, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
 		if read.Given != p.Given || read.Captured != 1 || read.DisputeFee != pay.TermsOf(pay.Standard).ChargebackFee {
 			t.Errorf("read %+v, captured by %d, fee %d", read.Given, read.Captured, read.DisputeFee)
 		}
 		for _, scope := range []pay.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
-			if _, err := s.Claims.Claim(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Claims.Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads it: %v", scope, err)
 			}
 		}
@@ -104,12 +104,12 @@ func TestDueClaimsAreLeasedOnce(t *testing.T) {
 		if !due["claims"].Equal(noon.Add(45 * time.Second)) {
 			t.Errorf("the oldest is due at %v", due["claims"])
 		}
-		if early, err := s.Claims.LeaseClaims(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
+		if early, err := s.Claims.Lease(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
 			t.Errorf("%d claims were taken in the middle of their calls (%v)", len(early), err)
 		}
 		seen := map[string]bool{}
 		for range 3 {
-			list, err := s.Claims.LeaseClaims(ctx, noon.Add(time.Minute), noon.Add(time.Hour), 3)
+			list, err := s.Claims.Lease(ctx, noon.Add(time.Minute), noon.Add(time.Hour), 3)
 			must(t, err)
 			for _, c := range list {
 				if seen[c.ID] {
@@ -133,9 +133,9 @@ func heard(t *testing.T, s *store.Store, payment, id string, n pay.Notice) {
 // contest decides what news of a dispute does.
 func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay.Change {
 	t.Helper()
-	p, err := s.Payments.AnyPayment(ctx, payment)
+	p, err := s.Payments.Any(ctx, payment)
 	must(t, err)
-	claims, err := s.Claims.ClaimsOf(ctx, []string{payment})
+	claims, err := s.Claims.Of(ctx, []string{payment})
 	must(t, err)
 	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
 	_, change := p.Contest(n, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
@@ -151,12 +151,12 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "2", pay.Notice{DisputeID: "dp_2", Outcome: part})
 		heard(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1", Ruling: pay.DisputeLost})
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
-		read, err := s.Payments.AnyPayment(ctx, p.ID)
+		read, err := s.Payments.Any(ctx, p.ID)
 		must(t, err)
 		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes)); got != "[CLM-2 CLM-4] 2" {
 			t.Errorf("open are %s of %+v", got, read.Disputes)
 		}
-		claims, err := s.Claims.ClaimsOf(ctx, []string{p.ID})
+		claims, err := s.Claims.Of(ctx, []string{p.ID})
 		must(t, err)
 		first, second := claims[0], claims[2]
 		if first.Case.ID != "dp_1" || first.Case.Stage != "needs_response" || first.Case.Account != "one" || first.Case.Minor != 1000 || first.Status != pay.ClaimApproved {
@@ -170,7 +170,7 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		if want := "; dispute dp_1, at one, stage PREARBITRATION, instance 2, after CLM-1"; !strings.Contains(story, want) {
 			t.Errorf("the story does not tell %q:\n%s", want, story)
 		}
-		pending, err := s.Claims.LeaseClaims(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
+		pending, err := s.Claims.Lease(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
 		if must(t, err); len(pending) != 2 {
 			t.Errorf("%d open disputes are asked about, want 2", len(pending))
 		}

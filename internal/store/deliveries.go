@@ -85,20 +85,20 @@ SELECT ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
 )
 
-// AnyDelivery reads a delivery of any tenant, for the dispatcher.
-func (s *Deliveries) AnyDelivery(ctx context.Context, id string) (pay.Delivery, error) {
+// Any reads a delivery of any tenant, for the dispatcher.
+func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
 	return one(ctx, s, selectAnyDelivery, deliveriesTable.scan(s), id)
 }
 
-// Delivery reads a delivery of a shop's subscription with what is sent.
+// Get reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
-func (s *Deliveries) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
 	return one(ctx, s, selectDelivery, s.scanDispatch(), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// LeaseDeliveries takes deliveries that are due; nobody else gets them before
+// Lease takes deliveries that are due; nobody else gets them before
 // until.
-func (s *Deliveries) LeaseDeliveries(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	return leased(ctx, s, deliveryDuty, s.scanDispatch(), now, until, limit)
 }
 
@@ -160,9 +160,9 @@ var selectAhead = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
-// DeliveriesAhead reads those of at most pay.MostBefore deliveries that were not tried yet, or
+// Ahead reads those of at most pay.MostBefore deliveries that were not tried yet, or
 // are to be tried a second time. What waits for its endpoint is left out.
-func (s *Deliveries) DeliveriesAhead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
+func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
 	args := make([]any, pay.MostBefore)
 	for i := range args {
 		args[i] = ""
@@ -227,9 +227,9 @@ var listDeliveries = engine.Statement(func() string {
 ) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
 }())
 
-// ListDeliveries lists what was or is to be sent to a shop's endpoint, newest
+// List lists what was or is to be sent to a shop's endpoint, newest
 // first.
-func (s *Deliveries) ListDeliveries(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
+func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
 	from, to := f.bounds()
 	at := int64(beyond)
 	if !f.After.CreatedAt.IsZero() {
@@ -264,9 +264,9 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
   AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`)
 )
 
-// CountDeliveries counts what the filter selects, leaving Limit and Offset
+// Count counts what the filter selects, leaving Limit and Offset
 // aside. Without a time it adds up counters, and the pending ones.
-func (s *Deliveries) CountDeliveries(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := f.bounds()

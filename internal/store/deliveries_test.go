@@ -27,7 +27,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		subscribe(t, s, "well", pay.AllEvents)
 		completedAt(t, s, "A", noon)
 		late := noon.Add(time.Hour)
-		due, err := s.Deliveries.LeaseDeliveries(ctx, late, late.Add(time.Minute), 10)
+		due, err := s.Deliveries.Lease(ctx, late, late.Add(time.Minute), 10)
 		must(t, err)
 		var parking []store.Parking
 		for _, d := range due {
@@ -36,7 +36,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 			}
 		}
 		must(t, s.Deliveries.Park(ctx, parking))
-		again, err := s.Deliveries.LeaseDeliveries(ctx, late.Add(time.Hour), late.Add(2*time.Hour), 10)
+		again, err := s.Deliveries.Lease(ctx, late.Add(time.Hour), late.Add(2*time.Hour), 10)
 		must(t, err)
 		if len(again) != 1 || again[0].Delivery.Subscription != "wh_well" {
 			t.Errorf("%d deliveries came due, want that of wh_well alone: %v", len(again), again)
@@ -97,7 +97,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		count := func(status pay.DeliveryStatus) int64 {
 			t.Helper()
-			n, err := s.Deliveries.CountDeliveries(ctx, "wh_all", store.DeliveryFilter{Status: status})
+			n, err := s.Deliveries.Count(ctx, "wh_all", store.DeliveryFilter{Status: status})
 			must(t, err)
 			return n
 		}
@@ -110,13 +110,13 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 			clean(t, s)
 		}
 		expect(4, 0, 0, 0)
-		due, err := s.Deliveries.LeaseDeliveries(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
+		due, err := s.Deliveries.Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
 		for i, try := range []pay.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
 			must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
 		}
 		expect(1, 1, 1, 1)
-		dead, err := s.Deliveries.Delivery(ctx, acme, "wh_all", due[2].Delivery.ID)
+		dead, err := s.Deliveries.Get(ctx, acme, "wh_all", due[2].Delivery.ID)
 		must(t, err)
 		_, change, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
 		must(t, err)
@@ -125,11 +125,11 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		if err := s.Commit(ctx, change); err == nil {
 			t.Error("a replay is written twice")
 		}
-		failed, err := s.Deliveries.Delivery(ctx, acme, "wh_all", due[1].Delivery.ID)
+		failed, err := s.Deliveries.Get(ctx, acme, "wh_all", due[1].Delivery.ID)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{failed.Delivery.Tried(pay.Try{Error: "tls", Again: time.Hour}, noon)}}))
 		expect(2, 1, 1, 0)
-		sub, err := s.Subscriptions.Subscription(ctx, acme, "wh_all")
+		sub, err := s.Subscriptions.Get(ctx, acme, "wh_all")
 		must(t, err)
 		if !sub.LastDelivery.Equal(noon.Add(time.Hour)) {
 			t.Errorf("the last try was at %s, want %s", sub.LastDelivery, noon.Add(time.Hour))

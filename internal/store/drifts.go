@@ -84,9 +84,9 @@ SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0)
 WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
-// ListReconciliations lists the newest comparisons with providers' reports, of one
+// List lists the newest comparisons with providers' reports, of one
 // account or of all.
-func (s *Reconciliations) ListReconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return many(ctx, s, selectReconciliations, reconciliationsTable.scan(s), account, limit)
 }
 

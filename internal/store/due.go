@@ -189,13 +189,13 @@ var (
 	selectClock  = engine.Statement(selectClocks + ` WHERE id = $1`)
 )
 
-// Clock reads a merchant's test clock. ErrNotFound where it was never moved.
-func (s *Clocks) Clock(ctx context.Context, merchant string) (pay.Clock, error) {
+// Get reads a merchant's test clock. ErrNotFound where it was never moved.
+func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
 	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
 }
 
-// ListClocks reads the test clocks that were moved. Leases heed them from then on.
-func (s *Clocks) ListClocks(ctx context.Context) ([]pay.Clock, error) {
+// List reads the test clocks that were moved. Leases heed them from then on.
+func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
 	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
 	if err == nil {
 		s.clocked.Store(len(list) > 0)

@@ -34,13 +34,13 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		}
 		// A test clock that was moved makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []pay.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
-		_, err := s.Clocks.ListClocks(ctx)
+		_, err := s.Clocks.List(ctx)
 		must(t, err)
 		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
 			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.DueAt.Add(-time.Hour))
 		}
 		until := first.DueAt.Add(2 * time.Hour)
-		leased, err := s.Payments.LeasePayments(ctx, first.DueAt.Add(-time.Hour), until, 10)
+		leased, err := s.Payments.Lease(ctx, first.DueAt.Add(-time.Hour), until, 10)
 		must(t, err)
 		if due := next(); len(leased) != 1 || !due["processing payments"].Equal(second.DueAt.Add(-time.Hour)) {
 			t.Errorf("after %d were leased NextDue says %v, want %s", len(leased), due, second.DueAt.Add(-time.Hour))
@@ -81,7 +81,7 @@ func TestStoresShareADatabase(t *testing.T) {
 	if err := two.Commit(ctx, merchant("mer_b")); err != nil {
 		t.Errorf("a commit that arrived is found out, and says %v", err)
 	}
-	if _, err := one.Merchants.Merchant(ctx, "mer_b"); err != nil {
+	if _, err := one.Merchants.Get(ctx, "mer_b"); err != nil {
 		t.Errorf("what arrived is not there: %v", err)
 	}
 	two.Close()

@@ -122,9 +122,9 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 	return v, err
 }
 
-// EachPayment and EachSession call each with all of a merchant's, of both environments. One that
+// Each and EachSession call each with all of a merchant's, of both environments. One that
 // cannot be read hides no other: unread are the ids of those.
-func (s *Payments) EachPayment(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
 		some, err := eachOf(ctx, s, text, merchant, paymentsTable.scan(s), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
@@ -134,8 +134,8 @@ func (s *Payments) EachPayment(ctx context.Context, merchant string, each func(p
 	return unread, nil
 }
 
-// EachSession is explained at EachPayment.
-func (s *Sessions) EachSession(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
+// Each is explained at EachPayment.
+func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
 	return eachOf(ctx, s, selectSomeSessions, merchant, sessionsTable.scan(s), func(v *pay.Session) string { return v.ID }, each)
 }
 
@@ -168,21 +168,21 @@ func eachOf[T any](ctx context.Context, b based, text, merchant string, scan fun
 	return unread, nil
 }
 
-// OldPayments lists the payments of all merchants whose ids are between two, by id, but for those
+// Old lists the payments of all merchants whose ids are between two, by id, but for those
 // that are erased.
-func (s *Payments) OldPayments(ctx context.Context, after, below string, limit int) ([]string, error) {
+func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return many(ctx, s, selectOldPayments, scanID, after, below, limit)
 }
 
-// OldClaims lists the claims of all merchants whose ids are between two, by id.
-func (s *Claims) OldClaims(ctx context.Context, after, below string, limit int) ([]string, error) {
+// Old lists the claims of all merchants whose ids are between two, by id.
+func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return many(ctx, s, selectOldClaims, scanID, after, below, limit)
 }
 
 func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
-// EventsOf reads what was told of an object: ids and payloads, nil where one cannot be opened.
-func (s *Events) EventsOf(ctx context.Context, object string) ([]pay.Event, error) {
+// Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
+func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	return many(ctx, s, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
@@ -197,14 +197,14 @@ func (s *Events) EventsOf(ctx context.Context, object string) ([]pay.Event, erro
 	}, object)
 }
 
-// DeliveriesOf reads the deliveries of what was told of an object.
-func (s *Deliveries) DeliveriesOf(ctx context.Context, object string) ([]pay.Delivery, error) {
+// Of reads the deliveries of what was told of an object.
+func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
 	return many(ctx, s, selectSnippets, deliveriesTable.scan(s), object)
 }
 
-// ForgetNotifications empties the bodies of at most limit notifications that came before a time,
+// Forget empties the bodies of at most limit notifications that came before a time,
 // and returns of how many.
-func (s *Receipts) ForgetNotifications(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.forget(ctx, oldReceipts, micros(before), limit)
 }
 
@@ -214,9 +214,9 @@ func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (i
 	return s.forget(ctx, oldAddresses, below, limit)
 }
 
-// ForgetKeyUses deletes at most limit uses of keys of which the last was before a time, and
+// ForgetUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
-func (s *Keys) ForgetKeyUses(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := s.db.Lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}

@@ -114,17 +114,17 @@ func (f EventFilter) bounds() (from, to int64) {
 	return micros(f.From), to
 }
 
-// Event reads a shop's event. ErrNotFound also where it is another's.
-func (s *Events) Event(ctx context.Context, scope pay.Scope, id string) (Event, error) {
+// Get reads a shop's event. ErrNotFound also where it is another's.
+func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
 	return one(ctx, s, selectEvent, s.scanEvent, id, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// ListEvents lists a shop's events, newest first. ErrNotFound where there is no event After.
-func (s *Events) ListEvents(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
+// List lists a shop's events, newest first. ErrNotFound where there is no event After.
+func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
 	from, to := f.bounds()
 	at, id := int64(beyond), ""
 	if f.After != "" {
-		after, err := s.Event(ctx, scope, f.After)
+		after, err := s.Get(ctx, scope, f.After)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (s *Events) ListEvents(ctx context.Context, scope pay.Scope, f EventFilter)
 	return many(ctx, s, listEvents, s.scanEvent, scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
-// CountEvents counts what the filter selects, leaving After, Limit and Offset aside.
-func (s *Events) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
+// Count counts what the filter selects, leaving After, Limit and Offset aside.
+func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
 	from, to := f.bounds()
 	if f.Object != "" {
 		return one(ctx, s, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
@@ -145,9 +145,9 @@ func (s *Events) CountEvents(ctx context.Context, scope pay.Scope, f EventFilter
 	return one(ctx, s, countEvents, scanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
 }
 
-// EventsAfter reads a shop's events of some types, oldest first, from behind one that happened
+// After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
-func (s *Events) EventsAfter(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
+func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
 	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string

@@ -222,8 +222,8 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 ) AS c`)
 )
 
-// ListPayments lists a shop's payments, newest first.
-func (s *Payments) ListPayments(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
+// List lists a shop's payments, newest first.
+func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
@@ -260,11 +260,11 @@ func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, off
 	return texts[2], append(args, amounts[1:]...)
 }
 
-// CountPayments counts what the filter selects, leaving After, Limit and
+// Count counts what the filter selects, leaving After, Limit and
 // Offset aside. It adds up counters; what is scanned is at most half a day at
 // either end of a time that does not begin and end at midnight UTC, the
 // payments of one order, and MostCounted of each kind for an e-mail or an amount.
-func (s *Payments) CountPayments(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
 	f.After = ""
 	from, below := f.bounds()
 	status := string(f.Status)

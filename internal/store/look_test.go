@@ -85,7 +85,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 				t.Errorf("key %s: %v", key, err)
 			}
 		}
-		if m, err := s.Merchants.Merchant(t.Context(), merchant.ID); err != nil || m.Name != "one" {
+		if m, err := s.Merchants.Get(t.Context(), merchant.ID); err != nil || m.Name != "one" {
 			t.Errorf("the merchant is %q: %v", m.Name, err)
 		}
 		for _, err := range flush(keyed("a"), receipt) {

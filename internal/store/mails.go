@@ -70,18 +70,18 @@ func readNotice(text string, n *pay.WalletNotice) error {
 	return nil
 }
 
-// LeaseMails takes e-mails that are due; nobody else gets them before until.
-func (s *Mails) LeaseMails(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
+// Lease takes e-mails that are due; nobody else gets them before until.
+func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
 	return leased(ctx, s, mailDuty, mailsTable.scan(s), now, until, limit)
 }
 
-// CountMails counts a merchant's e-mails since a time.
-func (s *Mails) CountMails(ctx context.Context, merchant string, since time.Time) (int64, error) {
+// Count counts a merchant's e-mails since a time.
+func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
 	return one(ctx, s, countMails, scanInt, merchant, micros(since))
 }
 
-// WaitingMails counts the e-mails that are not over.
-func (s *Mails) WaitingMails(ctx context.Context) (int64, error) {
+// Waiting counts the e-mails that are not over.
+func (s *Mails) Waiting(ctx context.Context) (int64, error) {
 	return one(ctx, s, waitingMails, scanInt)
 }
 

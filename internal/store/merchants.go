@@ -105,22 +105,22 @@ var (
 	selectMerchant = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
 )
 
-// Merchant reads a merchant by id.
-func (s *Merchants) Merchant(ctx context.Context, id string) (pay.Merchant, error) {
+// Get reads a merchant by id.
+func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
 	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
-// ListMerchants lists merchants by id, from behind one.
-func (s *Merchants) ListMerchants(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+// List lists merchants by id, from behind one.
+func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
 	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
-// CountMerchants says how many merchants there are.
-func (s *Merchants) CountMerchants(ctx context.Context) (int64, error) {
+// Count says how many merchants there are.
+func (s *Merchants) Count(ctx context.Context) (int64, error) {
 	return one(ctx, s, countMerchants, scanInt)
 }
 
@@ -153,23 +153,23 @@ var (
 	selectKeys      = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE merchant = $1 ORDER BY id`)
 )
 
-// KeyByHash reads a key by its keyed hash.
-func (s *Keys) KeyByHash(ctx context.Context, hash string) (pay.Key, error) {
+// ByHash reads a key by its keyed hash.
+func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
 	return one(ctx, s, selectKeyByHash, keysTable.scan(s), hash)
 }
 
-// Key reads a key by id.
-func (s *Keys) Key(ctx context.Context, id string) (pay.Key, error) {
+// Get reads a key by id.
+func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
 	return one(ctx, s, selectKey, keysTable.scan(s), id)
 }
 
-// ListKeys lists a merchant's keys, oldest first.
-func (s *Keys) ListKeys(ctx context.Context, merchant string) ([]pay.Key, error) {
+// List lists a merchant's keys, oldest first.
+func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeys, keysTable.scan(s), merchant)
 }
 
-// KeysShown lists the keys that are shown so, those that are revoked too: ten at most.
-func (s *Keys) KeysShown(ctx context.Context, preview string) ([]pay.Key, error) {
+// Shown lists the keys that are shown so, those that are revoked too: ten at most.
+func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
 	return many(ctx, s, selectKeysShown, keysTable.scan(s), preview)
 }
 

@@ -87,7 +87,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.readRolledUp(ctx); err != nil || day < start.UnixMicro()/dayMicros {
 			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
 		}
-		if n, err := s.Payments.CountPayments(ctx, scope, Filter{}); err != nil || n != 5 {
+		if n, err := s.Payments.Count(ctx, scope, Filter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in all (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)
@@ -224,14 +224,14 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 		for id, want := range map[string][]pay.Taking{
 			"A": {{Claim: "CLM-A", USD: 1000, Open: true}}, "B": {{Claim: "CLM-B", USD: 1000}}, "C": nil, "D": {{Claim: "CLM-D", USD: 1000, Open: true}},
 		} {
-			p, err := s.Payments.AnyPayment(ctx, pay.PaymentPrefix+id)
+			p, err := s.Payments.Any(ctx, pay.PaymentPrefix+id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(p.Disputes, want) {
 				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes, want)
 			}
-			claims, err := s.Claims.ClaimsOf(ctx, []string{p.ID})
+			claims, err := s.Claims.Of(ctx, []string{p.ID})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -208,10 +208,10 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil || ran != 1 {
 			t.Fatalf("%d migrations ran: %v", ran, err)
 		}
-		if m, err := s.Merchants.Merchant(ctx, "mer_1"); err != nil || m.RefundFees != pay.FeesReturned {
+		if m, err := s.Merchants.Get(ctx, "mer_1"); err != nil || m.RefundFees != pay.FeesReturned {
 			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
 		}
-		days, err := s.Reserves.ListReserves(ctx, []string{"rsv_out", "rsv_in"})
+		days, err := s.Reserves.ByID(ctx, []string{"rsv_out", "rsv_in"})
 		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
 			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
 		}

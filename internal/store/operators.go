@@ -32,18 +32,18 @@ var (
 	selectOperatorByHash = engine.Statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
 )
 
-// ListOperators lists all operators by name, the removed ones too.
-func (s *Operators) ListOperators(ctx context.Context) ([]pay.Operator, error) {
+// List lists all operators by name, the removed ones too.
+func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
 	return many(ctx, s, listOperators, operatorsTable.scan(s))
 }
 
-// Operator reads an operator by name. ErrNotFound where there never was one.
-func (s *Operators) Operator(ctx context.Context, name string) (pay.Operator, error) {
+// Get reads an operator by name. ErrNotFound where there never was one.
+func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
 	return one(ctx, s, selectOperator, operatorsTable.scan(s), name)
 }
 
-// OperatorByHash finds who has a token, by its keyed hash.
-func (s *Operators) OperatorByHash(ctx context.Context, hash string) (pay.Operator, error) {
+// ByHash finds who has a token, by its keyed hash.
+func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
 	return one(ctx, s, selectOperatorByHash, operatorsTable.scan(s), hash)
 }
 

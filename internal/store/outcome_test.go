@@ -36,7 +36,7 @@ func TestCommitWhoseAnswerIsLostIsDone(t *testing.T) {
 		p = next
 		p.Answered, p.Stored = "", p.Status
 	}
-	read, err := s.Payments.AnyPayment(ctx, p.ID)
+	read, err := s.Payments.Any(ctx, p.ID)
 	must(t, err)
 	if read.Version != p.Version || line.Lost() == 0 || s.Stats().Unknown == 0 {
 		t.Errorf("after 30 changes the version is %d, want %d; %d answers lost, %d found out", read.Version, p.Version, line.Lost(), s.Stats().Unknown)

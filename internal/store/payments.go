@@ -186,8 +186,8 @@ SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1 AND shop = $2 AND 
 UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
-// Payment reads one payment of a shop. ErrNotFound also where it is another's.
-func (s *Payments) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+// Get reads one payment of a shop. ErrNotFound also where it is another's.
+func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
 	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
@@ -196,9 +196,9 @@ SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1
 UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
 
-// AnyPayment reads a payment of any tenant, for what providers tell us and for
+// Any reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
-func (s *Payments) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
+func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
 	return one(ctx, s, selectAnyPayment, paymentsTable.scan(s), id)
 }
 
@@ -227,11 +227,11 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 	return versions, nil
 }
 
-// LeasePayments takes payments that are due, at most limit of each kind: pending and
+// Lease takes payments that are due, at most limit of each kind: pending and
 // processing ones, and those that ended unpaid and are asked about once more. Nobody
 // else gets them before until. The lease is not a version: whoever decides meanwhile
 // is not stale.
-func (s *Payments) LeasePayments(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
 		due, err := leased(ctx, s, duty, paymentsTable.scan(s), now, until, limit)
@@ -258,8 +258,8 @@ SELECT ` + paymentsTable.list + ` FROM (
   SELECT ` + paymentsTable.list + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`)
 
-// PaymentsBetween reads the next payments of all merchants after an id and before
+// Between reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
-func (s *Payments) PaymentsBetween(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
 	return many(ctx, s, selectBetween, paymentsTable.scan(s), after, before, live, limit)
 }

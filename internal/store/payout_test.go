@@ -35,10 +35,10 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		w, change := openedWallet("A", "one", time.Hour, nil)
 		must(t, s.Commit(ctx, change))
-		if got, err := s.Wallets.Wallet(ctx, acme, w.ID); err != nil || !reflect.DeepEqual(got, w) {
+		if got, err := s.Wallets.Get(ctx, acme, w.ID); err != nil || !reflect.DeepEqual(got, w) {
 			t.Errorf("the wallet reads as %+v (%v), want %+v", got, err, w)
 		}
-		if got, err := s.Wallets.DefaultWallet(ctx, acme); err != nil || got.ID != w.ID {
+		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != w.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, w.ID)
 		}
 		funded(t, s, 100_00)
@@ -51,12 +51,12 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		if got, err := s.Withdrawals.Withdrawal(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
+		if got, err := s.Withdrawals.Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)
 		}
 		v, change := pay.Verification{ID: "kyc_A", Scope: acme, Level: pay.KYCBasic, Subject: pay.Company, ReturnURL: "https://a"}.Start(noon)
 		must(t, s.Commit(ctx, change))
-		if got, err := s.Verifications.OpenVerification(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := s.Verifications.Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
@@ -85,7 +85,7 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 		}
 		usual, change := pay.Wallet{ID: "wal_D", Scope: acme, Fingerprint: "three", Default: true}.Open(0, &first, nil, noon)
 		must(t, s.Commit(ctx, change))
-		if got, err := s.Wallets.DefaultWallet(ctx, acme); err != nil || got.ID != usual.ID {
+		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != usual.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
 		_, change = pay.Verification{ID: "kyc_A", Scope: acme}.Start(noon)
@@ -109,7 +109,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {
 			t.Helper()
-			list, err := s.Withdrawals.LeaseWithdrawals(ctx, at, at.Add(time.Minute), 10)
+			list, err := s.Withdrawals.Lease(ctx, at, at.Add(time.Minute), 10)
 			must(t, err)
 			return len(list)
 		}

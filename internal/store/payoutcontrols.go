@@ -32,13 +32,13 @@ var (
 	selectAllControls = engine.Statement(`SELECT ` + controlsTable.list + ` FROM payout_controls ORDER BY id`)
 )
 
-// PayoutControls reads what a merchant's withdrawals keep to: its own control and the one of all, as
+// Controls reads what a merchant's withdrawals keep to: its own control and the one of all, as
 // far as there are any.
-func (s *Withdrawals) PayoutControls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
+func (s *Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
 	return many(ctx, s, selectControls, controlsTable.scan(s), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }
 
-// AllPayoutControls reads every control.
-func (s *Withdrawals) AllPayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+// AllControls reads every control.
+func (s *Withdrawals) AllControls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return many(ctx, s, selectAllControls, controlsTable.scan(s))
 }

@@ -28,24 +28,24 @@ func leaser[T any](lease func(context.Context, time.Time, time.Time, int) ([]T, 
 }
 
 func works(s *Store) []work {
-	payments, settlements := leaser(s.Payments.LeasePayments), leaser(s.Settlements.LeaseSettlements)
+	payments, settlements := leaser(s.Payments.Lease), leaser(s.Settlements.Lease)
 	status := func(word string) map[string]string { return map[string]string{"status": "'" + word + "'"} }
 	return []work{
 		{pendingDuty, "payments", paymentsTable.columns, status("pending"), payments},
 		{processingDuty, "processing", processingTable.columns, status("processing"), payments},
 		{endedDuty, "payments", paymentsTable.columns, status("expired"), payments},
-		{deliveryDuty, "deliveries", deliveriesTable.columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries.LeaseDeliveries)},
-		{claimDuty, "claims", claimsTable.columns, status("pending"), leaser(s.Claims.LeaseClaims)},
-		{walletDuty, "wallets", walletsTable.columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets.LeaseWallets)},
-		{withdrawalDuty, "withdrawals", withdrawalsTable.columns, status("pending"), leaser(s.Withdrawals.LeaseWithdrawals)},
-		{verificationDuty, "verifications", verificationsTable.columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications.LeaseVerifications)},
-		{sessionDuty, "sessions", sessionsTable.columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions.LeaseSessions)},
-		{replayDuty, "replays", replaysTable.columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays.LeaseReplays)},
+		{deliveryDuty, "deliveries", deliveriesTable.columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries.Lease)},
+		{claimDuty, "claims", claimsTable.columns, status("pending"), leaser(s.Claims.Lease)},
+		{walletDuty, "wallets", walletsTable.columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets.Lease)},
+		{withdrawalDuty, "withdrawals", withdrawalsTable.columns, status("pending"), leaser(s.Withdrawals.Lease)},
+		{verificationDuty, "verifications", verificationsTable.columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications.Lease)},
+		{sessionDuty, "sessions", sessionsTable.columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions.Lease)},
+		{replayDuty, "replays", replaysTable.columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays.Lease)},
 		{settlementDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
 		{receiptDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements.LeaseReceipts)},
-		{reserveDuty, "reserves", reservesTable.columns, nil, leaser(s.Reserves.LeaseReserves)},
+		{reserveDuty, "reserves", reservesTable.columns, nil, leaser(s.Reserves.Lease)},
 		{fanOutDuty, "fanouts", fanOutsTable.columns, nil, leaser(s.Deliveries.LeaseFanOuts)},
-		{mailDuty, "mails", mailsTable.columns, status("waiting"), leaser(s.Mails.LeaseMails)},
+		{mailDuty, "mails", mailsTable.columns, status("waiting"), leaser(s.Mails.Lease)},
 	}
 }
 

@@ -67,8 +67,8 @@ func parseRate(text string) (money.Rate, error) {
 var selectRates = engine.Statement(`
 SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
 
-// ListRates reads what is known of each currency's rate.
-func (s *Rates) ListRates(ctx context.Context) ([]pay.Quote, error) {
+// List reads what is known of each currency's rate.
+func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
 	scan := ratesTable.scan(s)
 	return many(ctx, s, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
@@ -88,8 +88,8 @@ type PastReading struct {
 	Taken   time.Time
 }
 
-// RateHistory lists what was read of a currency, newest first.
-func (s *Rates) RateHistory(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+// History lists what was read of a currency, newest first.
+func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
 	scan := rateHistoryTable.scan(s)
 	return many(ctx, s, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)

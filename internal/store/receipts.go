@@ -47,13 +47,13 @@ func (s *core) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 	}
 }
 
-// Receipt reads a notification as it was kept. ErrNotFound.
-func (s *Receipts) Receipt(ctx context.Context, id string) (pay.Receipt, error) {
+// Get reads a notification as it was kept. ErrNotFound.
+func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
 	return one(ctx, s, selectReceipt, receiptsTable.scan(s), id)
 }
 
-// ReceiptsOf reads what was told of a payment, in the order in which it came.
-func (s *Receipts) ReceiptsOf(ctx context.Context, payment string) ([]pay.Receipt, error) {
+// Of reads what was told of a payment, in the order in which it came.
+func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
 	return many(ctx, s, selectReceiptsOf, s.listedReceipt(), payment)
 }
 

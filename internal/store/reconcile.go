@@ -57,9 +57,9 @@ func (s *core) ids(list []string) []any {
 	return r.Args()
 }
 
-// PaymentsByID reads payments of any tenant; those that do not exist are left
+// ByID reads payments of any tenant; those that do not exist are left
 // out. It is for the operator.
-func (s *Payments) PaymentsByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
 		found, err := many(ctx, s, text, paymentsTable.scan(s), s.ids(ids)...)
 		if err != nil {
@@ -70,14 +70,14 @@ func (s *Payments) PaymentsByID(ctx context.Context, ids []string) (list []pay.P
 	return list, nil
 }
 
-// ClaimsOf reads all claims on payments of any tenant, for the operator.
-func (s *Claims) ClaimsOf(ctx context.Context, payments []string) ([]pay.Claim, error) {
+// Of reads all claims on payments of any tenant, for the operator.
+func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
 	return many(ctx, s, selectClaimsOf, claimsTable.scan(s), s.ids(payments)...)
 }
 
-// ClaimPayments says which payments claims are on; claims that do not exist are
+// PaymentsOf says which payments claims are on; claims that do not exist are
 // left out.
-func (s *Claims) ClaimPayments(ctx context.Context, claims []string) (map[string]string, error) {
+func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
 	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r engine.Row) error {
 		var claim, payment string
@@ -88,13 +88,13 @@ func (s *Claims) ClaimPayments(ctx context.Context, claims []string) (map[string
 	return found, err
 }
 
-// WithdrawalsByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
-func (s *Withdrawals) WithdrawalsByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+// ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
+func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectWithdrawalsByID, withdrawalsTable.scan(s), s.ids(ids)...)
 }
 
-// WithdrawalsAt reads the withdrawals that a payout account calls by references of its own.
-func (s *Withdrawals) WithdrawalsAt(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+// AtEach reads the withdrawals that a payout account calls by references of its own.
+func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
 	r := engine.NewRows(s.db.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()

@@ -38,7 +38,7 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 				t.Errorf("%d at a time: %v, want %v", limit, got, want)
 			}
 		}
-		list, err := s.Payments.PaymentsByID(ctx, []string{"TXN-P1", "TXN-P6", "TXN-NOBODY"})
+		list, err := s.Payments.ByID(ctx, []string{"TXN-P1", "TXN-P6", "TXN-NOBODY"})
 		must(t, err)
 		if len(list) != 2 {
 			t.Errorf("found %v", list)
@@ -94,7 +94,7 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 		expect("after the second is clean", 1, 200, 1)
 		run(6, 0, 31, nil)
 		expect("after a clean month", 0, 0, 0)
-		list, err := s.Reconciliations.ListReconciliations(ctx, "bank", 2)
+		list, err := s.Reconciliations.List(ctx, "bank", 2)
 		must(t, err)
 		if len(list) != 2 || list[0].ID != "rec_6" || list[1].ID != "rec_5" || !list[0].To.Equal(noon.AddDate(0, 0, 31)) {
 			t.Errorf("the last two are %+v", list)

@@ -62,8 +62,8 @@ var (
 	listFound       = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
 )
 
-// TheRecovery reads what is known of a restore; the zero value where there never was one.
-func (s *Recoveries) TheRecovery(ctx context.Context) (pay.Recovery, error) {
+// Get reads what is known of a restore; the zero value where there never was one.
+func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 	v, err := one(ctx, s, selectRecovery, recoveriesTable.scan(s))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
@@ -81,7 +81,7 @@ func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKin
 	return many(ctx, s, selectFoundMark, foundTable.scan(s), mark, string(kind))
 }
 
-// FoundList lists what was found and is open, or all of it.
-func (s *Recoveries) FoundList(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
+// ListFound lists what was found and is open, or all of it.
+func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
 	return many(ctx, s, listFound, foundTable.scan(s), all, limit)
 }

@@ -82,8 +82,8 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
   AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
 }
 
-// ListReplays lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) ListReplays(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+// List lists the replays to a shop's endpoint, newest first, and counts them.
+func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := one(ctx, s, countReplays, scanInt, of...)
 	if err != nil {
@@ -109,18 +109,18 @@ func (s *core) oldest(ctx context.Context, text string, r pay.Replay) (time.Time
 	return fromMicros(at), err
 }
 
-// Replay reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
-func (s *Replays) Replay(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+// Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
+func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
 	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// RunningReplay reads the replay that runs to an endpoint. ErrNotFound where none does.
-func (s *Replays) RunningReplay(ctx context.Context, subscription string) (pay.Replay, error) {
+// Running reads the replay that runs to an endpoint. ErrNotFound where none does.
+func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
 	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
 }
 
-// LeaseReplays takes replays whose next step is due.
-func (s *Replays) LeaseReplays(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+// Lease takes replays whose next step is due.
+func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
 	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
 }
 
@@ -130,8 +130,8 @@ func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64,
 	return one(ctx, s, countUntried, scanInt, subscription)
 }
 
-// NamedDeliveries reads deliveries by their ids, those that there are.
-func (s *Deliveries) NamedDeliveries(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
+// Named reads deliveries by their ids, those that there are.
+func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
 	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {

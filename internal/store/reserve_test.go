@@ -23,7 +23,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	var list []pay.Payment
 	for _, id := range ids {
 		capture := captured(t, s, id)
-		p, err := s.Payments.AnyPayment(ctx, capture.Payment)
+		p, err := s.Payments.Any(ctx, capture.Payment)
 		must(t, err)
 		captures, list = append(captures, capture), append(list, p)
 	}
@@ -40,7 +40,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 // day reads the reserve that holds a payment's part.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.Reserves.ListReserves(ctx, []string{p.ReserveDay()})
+	found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
 	must(t, err)
 	return found[p.ReserveDay()]
 }
@@ -88,7 +88,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 		if claim.Freed == 0 || balance(t, s, ledger.Reserve) != 0 {
 			t.Errorf("freed %d, %d in reserve", claim.Freed, balance(t, s, ledger.Reserve))
 		}
-		read, err := s.Claims.Claim(ctx, acme, "CLM-3")
+		read, err := s.Claims.Get(ctx, acme, "CLM-3")
 		if err != nil || read.Freed != claim.Freed {
 			t.Errorf("read %d freed (%v), wrote %d", read.Freed, err, claim.Freed)
 		}
@@ -137,7 +137,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					found, err := s.Reserves.ListReserves(ctx, []string{p.ReserveDay()})
+					found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
 					if err != nil {
 						t.Error(err)
 						return

@@ -34,8 +34,8 @@ var reservesTable = describe(table[pay.Reserve]{
 
 var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.list)
 
-// LeaseReserves takes days whose reserve is due to be released.
-func (s *Reserves) LeaseReserves(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
+// Lease takes days whose reserve is due to be released.
+func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
 	return leased(ctx, s, reserveDuty, reservesTable.scan(s), now, until, limit)
 }
 
@@ -46,9 +46,9 @@ var (
 SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
-// ListReserves reads the reserves of days by id; those that have no row are left
+// ByID reads the reserves of days by id; those that have no row are left
 // out.
-func (s *Reserves) ListReserves(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
+func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
 	wanted := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
@@ -61,9 +61,9 @@ func (s *Reserves) ListReserves(ctx context.Context, ids []string) (map[string]p
 	return found, err
 }
 
-// NextReserves lists the merchant's days whose reserve is still held, the
+// Next lists the merchant's days whose reserve is still held, the
 // first to be released first.
-func (s *Reserves) NextReserves(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
+func (s *Reserves) Next(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
 	return many(ctx, s, listReserves, reservesTable.scan(s), scope.Merchant, scope.Live, limit)
 }
 
@@ -95,11 +95,11 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + laterKinds + `) AND t.p
   AND c.at >= $3 AND c.at < $4`)
 )
 
-// UnsettledReserve tells what transfers from since on that no settlement has
+// Unsettled tells what transfers from since on that no settlement has
 // claimed add to the reserve, in USD cents by day: below zero where refunds
 // gave back of what is settled. Without captures it looks at what came after
 // them alone.
-func (s *Reserves) UnsettledReserve(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {

@@ -34,18 +34,18 @@ var (
 	selectRulesList = engine.Statement(`SELECT ` + rulesTable.list + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
 )
 
-// RulesMark is the newest version of the routing rules, 0 where there never were any.
-func (s *Rules) RulesMark(ctx context.Context) (int64, error) {
+// Mark is the newest version of the routing rules, 0 where there never were any.
+func (s *Rules) Mark(ctx context.Context) (int64, error) {
 	return one(ctx, s, selectRulesMark, scanInt)
 }
 
-// ListRules reads a version of the routing rules. ErrNotFound where there is none.
-func (s *Rules) ListRules(ctx context.Context, version int64) (pay.RoutingRules, error) {
+// Get reads a version of the routing rules. ErrNotFound where there is none.
+func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
 	return one(ctx, s, selectRules, rulesTable.scan(s), version)
 }
 
-// RulesList reads the newest versions, newest first.
-func (s *Rules) RulesList(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
+// List reads the newest versions, newest first.
+func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
 	return many(ctx, s, selectRulesList, rulesTable.scan(s), limit)
 }
 

@@ -50,14 +50,14 @@ SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {ro
 SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
 )
 
-// ListSecrets lists the service's secrets, oldest first, without those that were dropped.
-func (s *Secrets) ListSecrets(ctx context.Context) ([]pay.Sealed, error) {
+// List lists the service's secrets, oldest first, without those that were dropped.
+func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
 	return many(ctx, s, selectSecrets, secretsTable.scan(s))
 }
 
-// KeyUses reads uses of keys as they were noted, by id, and counts from how many addresses
+// Uses reads uses of keys as they were noted, by id, and counts from how many addresses
 // each of the keys was used.
-func (s *Keys) KeyUses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
+func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
@@ -90,8 +90,8 @@ type KeyUsage struct {
 	Addresses int64
 }
 
-// KeyUsages tells of a merchant's keys, by id. Those that were not used are left out.
-func (s *Keys) KeyUsages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
+// Usages tells of a merchant's keys, by id. Those that were not used are left out.
+func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
 	err := s.query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
 		var key string

@@ -60,24 +60,24 @@ var (
 	selectSession       = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
 
-// SessionByHash reads a session by the keyed hash of its token, which is the
+// ByHash reads a session by the keyed hash of its token, which is the
 // credential: whose session it is follows from the row.
-func (s *Sessions) SessionByHash(ctx context.Context, hash string) (pay.Session, error) {
+func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
 	return one(ctx, s, selectSessionByHash, sessionsTable.scan(s), hash)
 }
 
-// SessionOf reads the session that a payment was chosen in.
-func (s *Sessions) SessionOf(ctx context.Context, payment string) (pay.Session, error) {
+// Of reads the session that a payment was chosen in.
+func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
 	return one(ctx, s, selectSessionOf, sessionsTable.scan(s), payment)
 }
 
-// Session reads a shop's session. ErrNotFound also where it is another's.
-func (s *Sessions) Session(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
+// Get reads a shop's session. ErrNotFound also where it is another's.
+func (s *Sessions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
 	return one(ctx, s, selectSession, sessionsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-// LeaseSessions takes checkouts whose time is over.
-func (s *Sessions) LeaseSessions(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
+// Lease takes checkouts whose time is over.
+func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
 	return leased(ctx, s, sessionDuty, sessionsTable.scan(s), now, until, limit)
 }
 
@@ -86,9 +86,9 @@ var purgeSessions = engine.Standalone(`
 DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {for update})
 RETURNING id`)
 
-// PurgeSessions deletes at most limit sessions whose ids are below one, which
+// Purge deletes at most limit sessions whose ids are below one, which
 // is the smallest id of a moment, and returns how many.
-func (s *Sessions) PurgeSessions(ctx context.Context, below string, limit int) (int, error) {
+func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
 	err := s.db.Lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++

@@ -29,9 +29,9 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		want, change, _ := opened(t, s, "A", noon).Visit("203.0.113.7", noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))
-		byHash, err := s.Sessions.SessionByHash(ctx, "hash-A")
+		byHash, err := s.Sessions.ByHash(ctx, "hash-A")
 		must(t, err)
-		byID, err := s.Sessions.Session(ctx, acme, "ses_A")
+		byID, err := s.Sessions.Get(ctx, acme, "ses_A")
 		must(t, err)
 		for _, got := range []pay.Session{byHash, byID} {
 			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -39,7 +39,7 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 			}
 		}
 		for _, scope := range []pay.Scope{{Merchant: "mer_other", Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
-			if _, err := s.Sessions.Session(ctx, scope, "ses_A"); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Sessions.Get(ctx, scope, "ses_A"); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the session: %v, want ErrNotFound", scope, err)
 			}
 		}
@@ -59,12 +59,12 @@ func TestSessionAndItsPaymentAreOneCommit(t *testing.T) {
 			all.Go(func() { answers[i] = s.Commit(ctx, change) })
 		}
 		all.Wait()
-		locked, err := s.Sessions.SessionByHash(ctx, session.Hash)
+		locked, err := s.Sessions.ByHash(ctx, session.Hash)
 		must(t, err)
 		won := 0
 		for i, answer := range answers {
 			id := fmt.Sprintf("TXN-%02d", i)
-			_, err := s.Payments.Payment(ctx, acme, id)
+			_, err := s.Payments.Get(ctx, acme, id)
 			switch {
 			case answer == nil && err == nil && locked.Payment == id:
 				won++
@@ -84,11 +84,11 @@ func TestPurgeTakesTheOldSessionsOnly(t *testing.T) {
 			opened(t, s, id, noon)
 		}
 		for _, want := range []int{2, 1, 0} {
-			if n, err := s.Sessions.PurgeSessions(ctx, "ses_B", 2); err != nil || n != want {
+			if n, err := s.Sessions.Purge(ctx, "ses_B", 2); err != nil || n != want {
 				t.Errorf("PurgeSessions deleted %d, %v, want %d", n, err, want)
 			}
 		}
-		if _, err := s.Sessions.SessionByHash(ctx, "hash-B1"); err != nil {
+		if _, err := s.Sessions.ByHash(ctx, "hash-B1"); err != nil {
 			t.Errorf("a young session: %v", err)
 		}
 	})

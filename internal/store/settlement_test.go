@@ -30,7 +30,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
 	must(t, s.Commit(ctx, pay.OpenSettlement(pay.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)))
-	batch, err := s.Settlements.OpenSettlement(ctx, books)
+	batch, err := s.Settlements.Open(ctx, books)
 	must(t, err)
 	return batch
 }
@@ -45,7 +45,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
 		half, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))
-		got, err := s.Settlements.AnySettlement(ctx, batch.ID)
+		got, err := s.Settlements.Any(ctx, batch.ID)
 		must(t, err)
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", half) {
 			t.Errorf("read\n%+v\nwrote\n%+v", got, half)
@@ -60,17 +60,17 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		full, more := got.Gather(nil, done)
 		full, change = full.Close(more, nil, balances, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		if got, err = s.Settlements.Settlement(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
+		if got, err = s.Settlements.Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
 			t.Errorf("read\n%+v\nwrote\n%+v (%v)", got, full, err)
 		}
-		read, err := s.Settlements.SettlementLines(ctx, batch.ID, 0, 10)
+		read, err := s.Settlements.Lines(ctx, batch.ID, 0, 10)
 		must(t, err)
 		lines[0].OrderID = "order-A"
 		if len(read) != 1 || fmt.Sprintf("%+v", read[0]) != fmt.Sprintf("%+v", lines[0]) {
 			t.Errorf("read\n%+v\nwrote\n%+v", read, lines)
 		}
 		day := pay.DayOf(noon)
-		held, err := s.Reserves.ListReserves(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
+		held, err := s.Reserves.ByID(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
 		must(t, err)
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
@@ -83,10 +83,10 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 			if _, err := s.Settlements.Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the receipt: %v", other, err)
 			}
-			if _, err := s.Settlements.Settlement(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Settlements.Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the settlement: %v", other, err)
 			}
-			list, total, err := s.Settlements.ListSettlements(ctx, other, store.SettlementFilter{Limit: 10})
+			list, total, err := s.Settlements.List(ctx, other, store.SettlementFilter{Limit: 10})
 			if err != nil || len(list) != 0 || total != 0 {
 				t.Errorf("%+v lists %v", other, list)
 			}
@@ -140,7 +140,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		_, change := gathered.Close(lines, nil, before, []pay.Shop{{ID: acme.Shop}}, noon)
 
-		p, err := s.Payments.AnyPayment(ctx, capture.Payment)
+		p, err := s.Payments.Any(ctx, capture.Payment)
 		must(t, err)
 		_, _, refund, err := p.Refund(pay.NewRefund{ID: "CLM-R", Amount: money.New(1000, money.BRL)}, before, noon)
 		must(t, err)
@@ -155,7 +155,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		if got := balance(t, s, ledger.Pending); got != 0 || closed.Moved != after[ledger.Pending] {
 			t.Errorf("moved %d of %d, pending is %d", closed.Moved, after[ledger.Pending], got)
 		}
-		next, err := s.Settlements.OpenSettlement(ctx, books)
+		next, err := s.Settlements.Open(ctx, books)
 		must(t, err)
 		if want := before[ledger.Pending] - after[ledger.Pending]; next.Carry != want {
 			t.Errorf("the next settlement carries %d, want %d until it claims the refund", next.Carry, want)
@@ -172,7 +172,7 @@ func TestTransferIsSettledOnce(t *testing.T) {
 		gathered, change := gathered.Continue(lines, nil, noon, noon)
 		must(t, s.Commit(ctx, change))
 		twice, again := gathered.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 2})
-		held, err := s.Reserves.ListReserves(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
+		held, err := s.Reserves.ByID(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
 		must(t, err)
 		_, change = twice.Continue(again, held, noon, noon)
 		if err := s.Commit(ctx, change); err == nil {

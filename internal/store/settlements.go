@@ -243,25 +243,25 @@ SELECT ` + settlementsTable.list + ` FROM settlements
 WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
 )
 
-// Settlement reads a merchant's settlement. ErrNotFound also where it is
+// Get reads a merchant's settlement. ErrNotFound also where it is
 // another's or of the other environment.
-func (s *Settlements) Settlement(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
-	batch, err := s.AnySettlement(ctx, id)
+func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
 		return pay.Settlement{}, ErrNotFound
 	}
 	return batch, err
 }
 
-// AnySettlement reads a settlement of any tenant, for the loops and the
+// Any reads a settlement of any tenant, for the loops and the
 // operator.
-func (s *Settlements) AnySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
 	return one(ctx, s, selectSettlement, settlementsTable.scan(s), id)
 }
 
-// OpenSettlement reads a merchant's open settlement. ErrNotFound before the
+// Open reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
-func (s *Settlements) OpenSettlement(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
+func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
 	return one(ctx, s, selectOpen, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 
@@ -274,9 +274,9 @@ type SettlementFilter struct {
 	Offset   int
 }
 
-// ListSettlements lists a merchant's settlements, newest first, and counts what
+// List lists a merchant's settlements, newest first, and counts what
 // the filter selects. There is about one a day.
-func (s *Settlements) ListSettlements(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
+func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
 	to := int64(math.MaxInt64)
 	if !f.To.IsZero() {
 		to = micros(f.To)
@@ -290,9 +290,9 @@ func (s *Settlements) ListSettlements(ctx context.Context, scope pay.Scope, f Se
 	return list, total, err
 }
 
-// AllSettlements lists settlements of every tenant, newest first, for the
+// All lists settlements of every tenant, newest first, for the
 // operator.
-func (s *Settlements) AllSettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return many(ctx, s, allSettlements, settlementsTable.scan(s), merchant, string(status), limit)
 }
 
@@ -332,9 +332,9 @@ func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop strin
 
 func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 
-// SettlementLines reads the listed lines of a settlement after a number. The
+// Lines reads the listed lines of a settlement after a number. The
 // caller has read the settlement in its own scope.
-func (s *Settlements) SettlementLines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
+func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
 	return many(ctx, s, selectLines, scanAnd(s, linesTable, withOrder), settlement, after, limit)
 }
 
@@ -364,8 +364,8 @@ var (
 	receiptDuty    = newDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", settlementsTable.list)
 )
 
-// LeaseSettlements takes open settlements that are due.
-func (s *Settlements) LeaseSettlements(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+// Lease takes open settlements that are due.
+func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return leased(ctx, s, settlementDuty, settlementsTable.scan(s), now, until, limit)
 }
 
@@ -379,9 +379,9 @@ func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, l
 var selectUnpaid = engine.Statement(`
 SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
 
-// UnpaidSettlements reads the settlements of a merchant that are closed, not paid, and to be paid out by
+// Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
-func (s *Settlements) UnpaidSettlements(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
+func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
 	return many(ctx, s, selectUnpaid, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 

@@ -120,7 +120,7 @@ func TestPaymentComesBackAsItWasWritten(t *testing.T) {
 		p := stored(t, s, "A")
 		p, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting, FormURL: "https://x/y?a=\"ü\"", Data: pay.PaymentData{QRCode: "0002"}}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		got, err := s.Payments.Payment(ctx, acme, p.ID)
+		got, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
 		p.Stored = p.Status
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p) {
@@ -137,12 +137,12 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			{Merchant: acme.Merchant, Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: acme.Shop, Live: true},
 		} {
-			if _, err := s.Payments.Payment(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Payments.Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments.ListPayments(ctx, scope, store.Filter{Limit: 10})
+			list, err := s.Payments.List(ctx, scope, store.Filter{Limit: 10})
 			must(t, err)
-			if n, err := s.Payments.CountPayments(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
+			if n, err := s.Payments.Count(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 		if err := s.Commit(ctx, payload(second)); !errors.Is(err, store.ErrStale) {
 			t.Fatalf("second decision on the same version: %v, want ErrStale", err)
 		}
-		got, err := s.Payments.Payment(ctx, acme, p.ID)
+		got, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
 		if got.Status != pay.Completed || balance(t, s, ledger.Pending) != before {
 			t.Errorf("after the stale change: %s", got)
@@ -223,11 +223,11 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
 			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
 		}
-		n, err := s.Payments.CountPayments(ctx, acme, store.Filter{})
+		n, err := s.Payments.Count(ctx, acme, store.Filter{})
 		must(t, err)
 		o, err := s.Once(ctx, "k")
 		must(t, err)
-		if _, err := s.Payments.Payment(ctx, acme, o.Object); n != 1 || err != nil {
+		if _, err := s.Payments.Get(ctx, acme, o.Object); n != 1 || err != nil {
 			t.Errorf("%d payments under one key, the key's own: %v", n, err)
 		}
 	})
@@ -275,7 +275,7 @@ func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrInsufficient) {
 			t.Fatalf("floor of 1 on an empty balance: %v, want ErrInsufficient", err)
 		}
-		got, err := s.Payments.Payment(ctx, acme, p.ID)
+		got, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
 		if got.Version != p.Version || got.Status != pay.Processing {
 			t.Errorf("after the broken floor: %s, want it as before; %s was not to be written", got, next)
@@ -347,9 +347,9 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 			{"another rail", store.Filter{Rail: "sbx_card", Limit: 1}, 0, nil},
 			{"method", store.Filter{Method: "pix", Status: pay.Processing, Limit: 2}, 6, []int{8, 7}},
 		} {
-			list, err := s.Payments.ListPayments(ctx, acme, c.filter)
+			list, err := s.Payments.List(ctx, acme, c.filter)
 			must(t, err)
-			total, err := s.Payments.CountPayments(ctx, acme, c.filter)
+			total, err := s.Payments.Count(ctx, acme, c.filter)
 			must(t, err)
 			var got, want []string
 			for _, p := range list {
@@ -381,12 +381,12 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 
-		due, err := s.Deliveries.LeaseDeliveries(ctx, noon.Add(29*time.Second), noon, 10)
+		due, err := s.Deliveries.Lease(ctx, noon.Add(29*time.Second), noon, 10)
 		must(t, err)
 		if len(due) != 0 {
 			t.Errorf("%d deliveries were free while their maker's lease ran", len(due))
 		}
-		due, err = s.Deliveries.LeaseDeliveries(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		due, err = s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)
 		got := map[string]bool{}
 		for _, d := range due {
@@ -398,7 +398,7 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		if len(due) != 2 || !got["wh_all"] || !got["wh_completed"] {
 			t.Errorf("deliveries for %v, want wh_all and wh_completed", got)
 		}
-		again, err := s.Deliveries.LeaseDeliveries(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		again, err := s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)
 		if len(again) != 0 {
 			t.Errorf("%d deliveries were leased twice", len(again))
@@ -421,7 +421,7 @@ func TestDuePaymentsAreLeasedOnce(t *testing.T) {
 		seen := map[string]int{}
 		for range 4 {
 			wg.Go(func() {
-				list, err := s.Payments.LeasePayments(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 7)
+				list, err := s.Payments.Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 7)
 				if err != nil {
 					t.Error(err)
 				}

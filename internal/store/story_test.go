@@ -53,7 +53,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		must(t, s.Commit(ctx, payload(change)))
 		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		due, err := s.Deliveries.LeaseDeliveries(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
+		due, err := s.Deliveries.Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{
 			due[0].Delivery.Tried(pay.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),

@@ -28,20 +28,20 @@ func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error)
 	return many(ctx, s, selectUnsure, paymentsTable.scan(s), limit)
 }
 
-// AnyWithdrawal reads a withdrawal of any tenant, for the operator; never for what a
+// Any reads a withdrawal of any tenant, for the operator; never for what a
 // merchant asks.
-func (s *Withdrawals) AnyWithdrawal(ctx context.Context, id string) (pay.Withdrawal, error) {
+func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectAnyWithdrawal, withdrawalsTable.scan(s), id)
 }
 
-// SentWithdrawals reads withdrawals of all tenants that a payout provider has, or may
+// Sent reads withdrawals of all tenants that a payout provider has, or may
 // have, the oldest first.
-func (s *Withdrawals) SentWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectSentWithdrawals, withdrawalsTable.scan(s), limit)
 }
 
-// WaitingWithdrawals lists withdrawals that are due and wait for something, of all tenants, the
+// Waiting lists withdrawals that are due and wait for something, of all tenants, the
 // oldest first.
-func (s *Withdrawals) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return many(ctx, s, selectWaitingWithdrawals, withdrawalsTable.scan(s), limit)
 }

@@ -58,19 +58,19 @@ SELECT ` + verificationsTable.list + ` FROM verifications WHERE ($1 = '' OR stat
 ORDER BY id DESC LIMIT $3`)
 )
 
-// Verification reads a merchant's verification: whichever shop began it.
-func (s *Verifications) Verification(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+// Get reads a merchant's verification: whichever shop began it.
+func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
 	return one(ctx, s, selectVerification, verificationsTable.scan(s), id, scope.Merchant, scope.Live)
 }
 
-// AnyVerification reads a verification of any tenant, for the operator and for
+// Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
-func (s *Verifications) AnyVerification(ctx context.Context, id string) (pay.Verification, error) {
+func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
 	return one(ctx, s, selectAnyVerification, verificationsTable.scan(s), id)
 }
 
-// OpenVerification reads the one that a merchant has not finished.
-func (s *Verifications) OpenVerification(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+// Open reads the one that a merchant has not finished.
+func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
 	return one(ctx, s, selectOpenVerification, verificationsTable.scan(s), scope.Merchant, scope.Live)
 }
 
@@ -82,13 +82,13 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 	}, scope.Merchant, scope.Live)
 }
 
-// ListVerifications lists the newest of all tenants for the operator. An empty
+// List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
-func (s *Verifications) ListVerifications(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
 	return many(ctx, s, listVerifications, verificationsTable.scan(s), string(status), merchant, limit)
 }
 
-// LeaseVerifications takes verifications that nobody finished in time.
-func (s *Verifications) LeaseVerifications(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+// Lease takes verifications that nobody finished in time.
+func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
 	return leased(ctx, s, verificationDuty, verificationsTable.scan(s), now, until, limit)
 }

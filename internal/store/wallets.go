@@ -64,26 +64,26 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 	countWallets = engine.Statement(`SELECT count(*) FROM wallets WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3)`)
 )
 
-// Wallet reads a shop's wallet, a disabled one too. ErrNotFound also where it
+// Get reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
-func (s *Wallets) Wallet(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (s *Wallets) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
 	return one(ctx, s, selectWallet, walletsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-// DefaultWallet reads the wallet that a shop's withdrawals go to when they
+// Default reads the wallet that a shop's withdrawals go to when they
 // name none.
-func (s *Wallets) DefaultWallet(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
+func (s *Wallets) Default(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
 	return one(ctx, s, selectDefaultWallet, walletsTable.scan(s), scope.Shop, scope.Live)
 }
 
-// WalletFor reads the shop's wallet that has a destination and is not disabled.
-func (s *Wallets) WalletFor(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
+// For reads the shop's wallet that has a destination and is not disabled.
+func (s *Wallets) For(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
 	return one(ctx, s, selectWalletFor, walletsTable.scan(s), scope.Shop, scope.Live, fingerprint)
 }
 
-// ListWallets lists a shop's wallets, newest first, and counts them. An empty
+// List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Wallets) ListWallets(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
 	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
@@ -92,8 +92,8 @@ func (s *Wallets) ListWallets(ctx context.Context, scope pay.Scope, status pay.W
 	return list, total, err
 }
 
-// LeaseWallets takes wallets whose cool-down is over.
-func (s *Wallets) LeaseWallets(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
+// Lease takes wallets whose cool-down is over.
+func (s *Wallets) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
 	return leased(ctx, s, walletDuty, walletsTable.scan(s), now, until, limit)
 }
 
@@ -113,7 +113,7 @@ func leased[T any](ctx context.Context, b based, d duty, scan func(engine.Row) (
 
 var selectWalletsAfter = engine.Statement(`SELECT ` + walletsTable.list + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
 
-// WalletsAfter reads everybody's wallets by their ids from one on, deleted ones too.
-func (s *Wallets) WalletsAfter(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
+// After reads everybody's wallets by their ids from one on, deleted ones too.
+func (s *Wallets) After(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
 	return many(ctx, s, selectWalletsAfter, walletsTable.scan(s), id, limit)
 }

@@ -78,19 +78,19 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 
 func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) }
 
-// Subscription reads a shop's subscription. ErrNotFound also where it is
+// Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
-func (s *Subscriptions) Subscription(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
 	return one(ctx, s, selectSubscription, scanAnd(s, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// AnySubscription reads a subscription of any tenant, for the dispatcher.
-func (s *Subscriptions) AnySubscription(ctx context.Context, id string) (pay.Subscription, error) {
+// Any reads a subscription of any tenant, for the dispatcher.
+func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
 	return one(ctx, s, selectAnySubscription, subscriptionsTable.scan(s), id)
 }
 
-// ListSubscriptions lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) ListSubscriptions(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
+// List lists a shop's subscriptions, newest first, and counts them.
+func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
 	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -130,7 +130,7 @@ func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
-// SubscriptionsAfter reads everybody's subscriptions by their ids from one on, deleted ones too.
-func (s *Subscriptions) SubscriptionsAfter(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
+// After reads everybody's subscriptions by their ids from one on, deleted ones too.
+func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
 	return many(ctx, s, selectSubscriptionsAfter, subscriptionsTable.scan(s), id, limit)
 }

@@ -96,14 +96,14 @@ var (
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 )
 
-// Withdrawal reads a shop's withdrawal. ErrNotFound also where it is another's.
-func (s *Withdrawals) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+// Get reads a shop's withdrawal. ErrNotFound also where it is another's.
+func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawal, withdrawalsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
-// WithdrawalAt reads the withdrawal that a payout account calls by a reference of its own, of any
+// At reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
-func (s *Withdrawals) WithdrawalAt(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawalAt, withdrawalsTable.scan(s), account, ref)
 }
 
@@ -117,9 +117,9 @@ type WithdrawalFilter struct {
 	Offset   int
 }
 
-// ListWithdrawals lists a shop's withdrawals, newest first, and counts what the
+// List lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
-func (s *Withdrawals) ListWithdrawals(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	to := int64(1<<63 - 1)
 	if !f.To.IsZero() {
 		to = micros(f.To)
@@ -133,7 +133,7 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context, scope pay.Scope, f Wi
 	return list, total, err
 }
 
-// LeaseWithdrawals takes withdrawals that are to be sent or asked about.
-func (s *Withdrawals) LeaseWithdrawals(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
+// Lease takes withdrawals that are to be sent or asked about.
+func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
 	return leased(ctx, s, withdrawalDuty, withdrawalsTable.scan(s), now, until, limit)
 }

@@ -56,7 +56,7 @@ func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (accoun
 		return fresh, err
 	}
 	err = base.Again(func() error {
-		_, err := ac.Store.Accounts.Account(ctx, n.ID)
+		_, err := ac.Store.Accounts.Get(ctx, n.ID)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
 				Details: pay.Details{Reason: "id_taken"}}
@@ -104,7 +104,7 @@ func (ac *Accounts) check(ctx context.Context, account pay.ProviderAccount, cred
 		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		_, err := ac.Store.Merchants.Merchant(ctx, account.Merchant)
+		_, err := ac.Store.Merchants.Get(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
 		}
@@ -190,7 +190,7 @@ func terms(account pay.ProviderAccount) map[string]string {
 // change decides about an account and writes what came of it.
 func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
 	done, err := base.Decide(func() (pay.ProviderAccount, error) {
-		account, err := ac.Store.Accounts.Account(ctx, id)
+		account, err := ac.Store.Accounts.Get(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
@@ -277,7 +277,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 
 // ForgetCredentials deletes credentials that were rotated out and count no more.
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
-	list, err := ac.Store.Accounts.ListAccounts(ctx)
+	list, err := ac.Store.Accounts.List(ctx)
 	for _, account := range list {
 		if _, _, spent := account.Forget(ac.Now()); !spent {
 			continue
@@ -342,7 +342,7 @@ const (
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
 func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem string, err error) {
-	account, err := ac.Store.Accounts.Account(ctx, id)
+	account, err := ac.Store.Accounts.Get(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -384,7 +384,7 @@ type AccountStatus struct {
 // Accounts lists the provider accounts for the operator, without the removed
 // ones unless all.
 func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
-	list, err := ps.Store.Accounts.ListAccounts(ctx)
+	list, err := ps.Store.Accounts.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -401,7 +401,7 @@ func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, e
 //
 // Errors: store.ErrNotFound.
 func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
-	account, err := ps.Store.Accounts.Account(ctx, id)
+	account, err := ps.Store.Accounts.Get(ctx, id)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}

@@ -30,7 +30,7 @@ func (ac *Accounts) Apply(ctx context.Context, by pay.Actor, n NewAccount) (Appl
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
-	present, err := ac.Store.Accounts.Account(ctx, n.ID)
+	present, err := ac.Store.Accounts.Get(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		_, err := ac.Add(ctx, by, n)
 		return AppliedAdded, err

@@ -143,12 +143,12 @@ func (ps *Providers) Notices(ctx context.Context, account string, upstream provi
 func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	ps.renewing.Lock() // a slow read must not undo what a later one found
 	defer ps.renewing.Unlock()
-	mark, err := ps.Store.Accounts.AccountsMark(ctx)
+	mark, err := ps.Store.Accounts.Mark(ctx)
 	known := ps.Desks.Load()
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
-	list, err := ps.Store.Accounts.ListAccounts(ctx)
+	list, err := ps.Store.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (rs *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Cur
 func (rs *Rates) ReadRates(ctx context.Context) error {
 	rs.renewing.Lock() // a slow read must not undo what a later one found
 	defer rs.renewing.Unlock()
-	quotes, err := rs.Store.Rates.ListRates(ctx)
+	quotes, err := rs.Store.Rates.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, fo
 // reading that jumps refuses them all.
 func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
-		quotes, err := rs.Store.Rates.ListRates(ctx)
+		quotes, err := rs.Store.Rates.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -317,7 +317,7 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 // RateHistory lists the latest readings of a currency, newest first.
 func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
-	return rs.Store.Rates.RateHistory(ctx, c, latest)
+	return rs.Store.Rates.History(ctx, c, latest)
 }
 
 // RateAges tells how old the oldest rate in use is, false where only built-in

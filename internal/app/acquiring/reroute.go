@@ -58,7 +58,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
 		c.Changed.Rules = *o.Rules
 	}
-	list, err := ru.Store.Accounts.ListAccounts(ctx)
+	list, err := ru.Store.Accounts.List(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -97,7 +97,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
-		page, err := ru.Store.Payments.PaymentsBetween(ctx, o.Live, after, before, replayPage)
+		page, err := ru.Store.Payments.Between(ctx, o.Live, after, before, replayPage)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ var ErrNoRules = errors.New("there is no such version of the routing rules")
 func (ru *Rules) Read(ctx context.Context) error {
 	ru.providers.renewing.Lock() // a slow read must not undo what a later one found
 	defer ru.providers.renewing.Unlock()
-	mark, err := ru.Store.Rules.RulesMark(ctx)
+	mark, err := ru.Store.Rules.Mark(ctx)
 	known := ru.providers.Ruled.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
@@ -57,7 +57,7 @@ func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, erro
 	if version == 0 {
 		return RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}}, nil
 	}
-	row, err := ru.Store.Rules.ListRules(ctx, version)
+	row, err := ru.Store.Rules.Get(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
@@ -78,7 +78,7 @@ func (ru *Rules) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
 
 // Current returns the routing rules that count now.
 func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
-	mark, err := ru.Store.Rules.RulesMark(ctx)
+	mark, err := ru.Store.Rules.Mark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
 	}
@@ -87,7 +87,7 @@ func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
 
 // History lists the newest versions of the rules, newest first.
 func (ru *Rules) History(ctx context.Context, limit int) ([]RulesVersion, error) {
-	rows, err := ru.Store.Rules.RulesList(ctx, limit)
+	rows, err := ru.Store.Rules.List(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func (ru *Rules) Reset(ctx context.Context, by pay.Actor) (v RulesVersion, chang
 func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := pay.RoutingRules{}
-		mark, err := ru.Store.Rules.RulesMark(ctx)
+		mark, err := ru.Store.Rules.Mark(ctx)
 		if err == nil && mark > 0 {
-			present, err = ru.Store.Rules.ListRules(ctx, mark)
+			present, err = ru.Store.Rules.Get(ctx, mark)
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.A
 // Check says what is wrong with rules: by themselves, or because there is no
 // such rail or account.
 func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
-	list, err := ru.Store.Accounts.ListAccounts(ctx)
+	list, err := ru.Store.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}

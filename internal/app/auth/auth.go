@@ -195,7 +195,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		return Tokens{}, err
 	}
 	now := ac.Now()
-	if key, err := ac.Store.Keys.Key(ctx, login.Key); err != nil || key.Over(now) {
+	if key, err := ac.Store.Keys.Get(ctx, login.Key); err != nil || key.Over(now) {
 		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
@@ -229,7 +229,7 @@ func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) e
 }
 
 func (ac *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
-	merchant, err := ac.Store.Merchants.Merchant(ctx, l.Merchant)
+	merchant, err := ac.Store.Merchants.Get(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -303,7 +303,7 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.known.seen.Get(c.Key, func() (pay.Key, error) { return ac.Store.Keys.Key(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(c.Key, func() (pay.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -327,7 +327,7 @@ func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.V
 // Tier reads a merchant's tier, a few seconds old at most.
 func (ac *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
 	return ac.tiers.Get(merchant, func() (pay.Tier, error) {
-		m, err := ac.Store.Merchants.Merchant(ctx, merchant)
+		m, err := ac.Store.Merchants.Get(ctx, merchant)
 		return m.Tier, err
 	})
 }
@@ -370,7 +370,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 // keyOf finds a raw key by its keyed hash.
 func (ac *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.known.seen.Get(hash, func() (pay.Key, error) { return ac.Store.Keys.KeyByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(hash, func() (pay.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

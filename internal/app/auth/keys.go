@@ -83,11 +83,11 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]pay.Key, map[strin
 	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := ks.Store.Keys.ListKeys(ctx, merchant)
+	list, err := ks.Store.Keys.List(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := ks.Store.Keys.KeyUsages(ctx, merchant)
+	uses, err := ks.Store.Keys.Usages(ctx, merchant)
 	return list, uses, err
 }
 
@@ -141,7 +141,7 @@ func (ks *Keys) Revoke(ctx context.Context, name string) (pay.Key, error) {
 // Errors: store.ErrNotFound.
 func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (pay.Key, error) {
 	return ks.endKey(ctx, func() (pay.Key, error) {
-		key, err := ks.Store.Keys.KeyByHash(ctx, ks.Vault.Hash(raw))
+		key, err := ks.Store.Keys.ByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
 		}
@@ -155,13 +155,13 @@ func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (pay.Key, error) {
 func (ks *Keys) key(ctx context.Context, name string) (pay.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
-		key, err := ks.Store.Keys.Key(ctx, name)
+		key, err := ks.Store.Keys.Get(ctx, name)
 		if err != nil {
 			err = fmt.Errorf("key %s: %w", name, err)
 		}
 		return key, err
 	}
-	list, err := ks.Store.Keys.KeysShown(ctx, shown)
+	list, err := ks.Store.Keys.Shown(ctx, shown)
 	switch {
 	case err != nil:
 		return pay.Key{}, err

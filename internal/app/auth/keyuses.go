@@ -91,7 +91,7 @@ func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
 }
 
 func (ac *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
-	known, addresses, err := ac.Store.Keys.KeyUses(ctx, slices.Collect(maps.Keys(some)))
+	known, addresses, err := ac.Store.Keys.Uses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Tim
 		return nil
 	}
 	for id, list := range told {
-		key, err := ac.Store.Keys.Key(ctx, id)
+		key, err := ac.Store.Keys.Get(ctx, id)
 		if err != nil {
 			return err
 		}

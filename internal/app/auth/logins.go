@@ -227,7 +227,7 @@ func (ac *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason s
 func (ac *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
-		k, err := ac.Store.Keys.Key(ctx, key)
+		k, err := ac.Store.Keys.Get(ctx, key)
 		if err != nil {
 			return 0, fmt.Errorf("key %s: %w", key, err)
 		}

@@ -28,7 +28,7 @@ func (os *Operators) Add(ctx context.Context, by pay.Actor, name string, ends ti
 	token = id.Secret(pay.TokenPrefix)
 	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
 	o, err = base.Decide(func() (pay.Operator, error) {
-		present, err := os.Store.Operators.Operator(ctx, name)
+		present, err := os.Store.Operators.Get(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
@@ -47,7 +47,7 @@ func (os *Operators) Add(ctx context.Context, by pay.Actor, name string, ends ti
 // Errors: store.ErrNotFound, conflict_state where it has ended.
 func (os *Operators) Remove(ctx context.Context, by pay.Actor, name string) error {
 	return base.Again(func() error {
-		o, err := os.Store.Operators.Operator(ctx, name)
+		o, err := os.Store.Operators.Get(ctx, name)
 		if err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
@@ -67,7 +67,7 @@ func (os *Operators) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []
 // List lists who may use the admin API, without those who were removed
 // unless all.
 func (os *Operators) List(ctx context.Context, all bool) ([]pay.Operator, error) {
-	list, err := os.Store.Operators.ListOperators(ctx)
+	list, err := os.Store.Operators.List(ctx)
 	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
 }
 
@@ -80,7 +80,7 @@ func (os *Operators) Authenticate(ctx context.Context, token string) (pay.Operat
 	if !strings.HasPrefix(token, pay.TokenPrefix) || len(token) > maxToken {
 		return pay.Operator{}, bad
 	}
-	o, err := os.Store.Operators.OperatorByHash(ctx, os.Vault.Hash(token))
+	o, err := os.Store.Operators.ByHash(ctx, os.Vault.Hash(token))
 	if err != nil {
 		return o, base.OrRefuse(err, bad)
 	}

@@ -62,7 +62,7 @@ type Secrets struct {
 // Unlock reads the root and the signing keys, and makes them on the first start.
 func (sc *Secrets) Unlock(ctx context.Context) error {
 	for range 2 { // of two nodes that start at once one makes them, and both read
-		list, err := sc.Store.Secrets.ListSecrets(ctx)
+		list, err := sc.Store.Secrets.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (sc *Secrets) NewSealed(id string, text []byte) pay.Sealed {
 // ReadSecrets takes notice of what other processes did: a master key that took over, signing
 // keys that came or went.
 func (sc *Secrets) ReadSecrets(ctx context.Context) error {
-	list, err := sc.Store.Secrets.ListSecrets(ctx)
+	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (sc *Secrets) newSigningKey(number int) pay.Sealed {
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
 // from before it. Of two nodes that make one at a time, one does.
 func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
-	list, err := sc.Store.Secrets.ListSecrets(ctx)
+	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 // Errors: conflict_state where it has already.
 func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 	err := base.Again(func() error {
-		list, err := sc.Store.Secrets.ListSecrets(ctx)
+		list, err := sc.Store.Secrets.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 // ResealTexts seals again what is under another master key than the one that took over. It begins
 // anew wherever it was ended, and skips what is done.
 func (sc *Secrets) ResealTexts(ctx context.Context) error {
-	list, err := sc.Store.Secrets.ListSecrets(ctx)
+	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (sc *Secrets) Resealed(ctx context.Context) error {
 		if err := sc.ResealTexts(ctx); err != nil {
 			return err
 		}
-		list, err := sc.Store.Secrets.ListSecrets(ctx)
+		list, err := sc.Store.Secrets.List(ctx)
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ type text struct {
 
 // eachSealed calls do for the sealed texts of every row, and with what writes them again.
 func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	list, err := sc.Store.Secrets.ListSecrets(ctx)
+	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 			return err
 		}
 	}
-	accounts, err := sc.Store.Accounts.ListAccounts(ctx)
+	accounts, err := sc.Store.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := sc.Store.Wallets.WalletsAfter(ctx, after, resealBatch)
+		list, err := sc.Store.Wallets.After(ctx, after, resealBatch)
 		for _, w := range list {
 			of := sealedIn{{w.Secret(), &w.Sealed}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
@@ -383,7 +383,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := sc.Store.Subscriptions.SubscriptionsAfter(ctx, after, resealBatch)
+		list, err := sc.Store.Subscriptions.After(ctx, after, resealBatch)
 		for _, sub := range list {
 			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
@@ -401,7 +401,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 // eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
 func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
-		b, err := sc.Store.Batches.BatchAfter(ctx, after)
+		b, err := sc.Store.Batches.After(ctx, after)
 		if errors.Is(err, store.ErrNotFound) {
 			return "", nil
 		}

@@ -27,7 +27,7 @@ func (b *Base) Advance(scope pay.Scope) time.Duration {
 
 // ReadClocks learns of the test clocks that were moved, also on other nodes.
 func (b *Base) ReadClocks(ctx context.Context) error {
-	list, err := b.Store.Clocks.ListClocks(ctx)
+	list, err := b.Store.Clocks.List(ctx)
 	if err != nil {
 		return err
 	}

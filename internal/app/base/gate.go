@@ -89,7 +89,7 @@ func tryOf(f pay.Found) string {
 
 // ReadRecovery learns whether the service is to be careful.
 func (b *Base) ReadRecovery(ctx context.Context) error {
-	r, err := b.Store.Recoveries.TheRecovery(ctx)
+	r, err := b.Store.Recoveries.Get(ctx)
 	if err != nil {
 		return fmt.Errorf("read whether the database was put back from a copy: %w", err)
 	}

@@ -46,7 +46,7 @@ func OrRefuse(err, refusal error) error {
 // Tenant reads the merchant and shop of a principal.
 func (b *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
 	t, err := b.Tenants.Get(p.Merchant+"/"+p.Shop, func() (t Tenancy, err error) {
-		if t.merchant, err = b.Store.Merchants.Merchant(ctx, p.Merchant); err != nil {
+		if t.merchant, err = b.Store.Merchants.Get(ctx, p.Merchant); err != nil {
 			return t, err
 		}
 		if p.Shop != "" {
@@ -106,7 +106,7 @@ func (b *Base) Strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, 
 //
 // Errors: store.ErrNotFound.
 func (b *Base) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
-	m, err := b.Store.Merchants.Merchant(ctx, id)
+	m, err := b.Store.Merchants.Get(ctx, id)
 	if err != nil {
 		return m, fmt.Errorf("merchant %s: %w", id, err)
 	}

@@ -69,7 +69,7 @@ func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.C
 // answer notes the reply of a create call, which its replays wait for.
 func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	err := base.Again(func() error {
-		read, err := c.Store.Payments.AnyPayment(ctx, p.ID)
+		read, err := c.Store.Payments.Any(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
-			if again, readErr := c.Store.Payments.AnyPayment(ctx, p.ID); readErr == nil {
+			if again, readErr := c.Store.Payments.Any(ctx, p.ID); readErr == nil {
 				read = again
 			} else {
 				err = readErr
@@ -238,7 +238,7 @@ func (c *Cascade) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (
 	poll := time.NewTicker(replayPoll)
 	defer poll.Stop()
 	for {
-		p, err := c.Store.Payments.Payment(ctx, scope, id)
+		p, err := c.Store.Payments.Get(ctx, scope, id)
 		if err == nil && p.Answered != "" {
 			return p, nil
 		}

@@ -16,7 +16,7 @@ func (c *Cascade) Payment(ctx context.Context, scope pay.Scope, id string) (pay.
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(scope, id)
 	}
-	p, err := c.Store.Payments.Payment(ctx, scope, id)
+	p, err := c.Store.Payments.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return p, NoTransaction(scope, id)
 	}
@@ -40,7 +40,7 @@ func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(pay.Scope{}, id)
 	}
-	p, err := c.Store.Payments.AnyPayment(ctx, id)
+	p, err := c.Store.Payments.Any(ctx, id)
 	if err != nil {
 		return p, base.OrRefuse(err, NoTransaction(pay.Scope{}, id))
 	}

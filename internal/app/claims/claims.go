@@ -21,7 +21,7 @@ func (rf *Refunds) Get(ctx context.Context, scope pay.Scope, id string) (pay.Cla
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
-	c, err := rf.Store.Claims.Claim(ctx, scope, id)
+	c, err := rf.Store.Claims.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
 	}
@@ -36,12 +36,12 @@ func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no s
 // Errors: invalid_request for a page behind a row that is not there.
 func (rf *Refunds) List(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := rf.Store.Claims.Claim(ctx, scope, f.After)
+		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return rf.Store.Claims.ListClaims(ctx, scope, f)
+	return rf.Store.Claims.List(ctx, scope, f)
 }
 
 // AcceptClaim is the merchant giving in: the shopper is paid.
@@ -104,7 +104,7 @@ func (rf *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evi
 //
 // Errors: claim_not_found.
 func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
-	c, err := rf.Store.Claims.AnyClaim(ctx, id)
+	c, err := rf.Store.Claims.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
 	}
@@ -114,7 +114,7 @@ func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
 func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims.AnyClaims(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+	return rf.Store.Claims.ListAny(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
 }
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
@@ -225,11 +225,11 @@ func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Caus
 // empty Change writes nothing.
 func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
-		read, err := rf.Store.Claims.AnyClaim(ctx, id)
+		read, err := rf.Store.Claims.Any(ctx, id)
 		if err != nil {
 			return err
 		}
-		p, err := rf.Store.Payments.AnyPayment(ctx, read.Payment)
+		p, err := rf.Store.Payments.Any(ctx, read.Payment)
 		if err != nil {
 			return err
 		}
@@ -260,14 +260,14 @@ func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
 // HandOut hands claims that are due to the lanes of the accounts that they are about.
 func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
-	due, err := rf.Store.Claims.LeaseClaims(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range due {
 		account := ""
 		if c.Calling() {
-			p, err := rf.Store.Payments.AnyPayment(ctx, c.Payment)
+			p, err := rf.Store.Payments.Any(ctx, c.Payment)
 			if err != nil {
 				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
 				continue

@@ -20,7 +20,7 @@ func (rf *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
 
 // Contested reads the claims that news of a dispute may be about.
 func (rf *Refunds) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
-	return rf.Store.Claims.ClaimsOf(ctx, []string{p.ID})
+	return rf.Store.Claims.Of(ctx, []string{p.ID})
 }
 
 // ClaimIDs makes the ids that news of a dispute may need.
@@ -40,7 +40,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	if !ok || !base.Storable(id) {
 		return nil
 	}
-	p, err := rf.Store.Payments.AnyPayment(ctx, id)
+	p, err := rf.Store.Payments.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
@@ -99,13 +99,13 @@ func orMoved(err error) error {
 // askDispute asks how a dispute stands and commits the answer, also that there is
 // none, which sets the time of the next question.
 func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	p, err := rf.Store.Payments.AnyPayment(ctx, c.Payment)
+	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
 	answer := rf.disputeAt(ctx, p, c)
 	err = base.Again(func() error {
-		p, err := rf.Store.Payments.AnyPayment(ctx, c.Payment)
+		p, err := rf.Store.Payments.Any(ctx, c.Payment)
 		if err != nil {
 			return err
 		}

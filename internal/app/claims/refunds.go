@@ -102,7 +102,7 @@ func (rf *Refunds) refundBefore(ctx context.Context, scope pay.Scope, i base.Ide
 	if err != nil || !found {
 		return r, false, err
 	}
-	claim, err := rf.Store.Claims.Claim(ctx, scope, id)
+	claim, err := rf.Store.Claims.Get(ctx, scope, id)
 	return claim.Opened(), err == nil, err
 }
 
@@ -141,7 +141,7 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 		if err != nil {
 			return err
 		}
-		read, err := rf.Store.Payments.AnyPayment(ctx, p.ID)
+		read, err := rf.Store.Payments.Any(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 		return false, nil
 	}
 	day := p.ReserveDay()
-	found, err := rf.Store.Reserves.ListReserves(ctx, []string{day})
+	found, err := rf.Store.Reserves.ByID(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
@@ -242,7 +242,7 @@ type refundAccount struct {
 
 // refundAt finds it; false where the account is not configured.
 func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
-	p, err := rf.Store.Payments.AnyPayment(ctx, c.Payment)
+	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}

@@ -15,7 +15,7 @@ import (
 // regainRefund answers a call for a refund that was made in the time that the database lost.
 func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only the key is not known
-		claim, err := rf.Store.Claims.Claim(ctx, p.Scope, at.Object)
+		claim, err := rf.Store.Claims.Get(ctx, p.Scope, at.Object)
 		if err != nil {
 			return pay.Refund{}, err
 		}
@@ -57,7 +57,7 @@ func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund
 // its payment is there; known says that the claim had it before.
 func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
-	if c, err := rf.Store.Claims.AnyClaim(ctx, claim); err == nil {
+	if c, err := rf.Store.Claims.Any(ctx, claim); err == nil {
 		return rf.placeKnownRefund(ctx, c, f, round)
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return false, false, err
@@ -66,7 +66,7 @@ func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Lin
 	if !named || l.Reference == f.Reference {
 		return false, false, nil
 	}
-	p, err := rf.Store.Payments.AnyPayment(ctx, payment)
+	p, err := rf.Store.Payments.Any(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}

@@ -70,7 +70,7 @@ func (d *dispatcher) report(l *lane) {
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after pay.Circuit
 	err := base.Again(func() error {
-		sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
+		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 // claim takes the next try at an endpoint whose circuit is open; false when it
 // is not time, or somebody else took it.
 func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
-	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		w.subs.Forget(subscription)
 		return true // it closed meanwhile
@@ -128,7 +128,7 @@ func (w *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
 func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
-		sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
+		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
@@ -203,7 +203,7 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	if len(list) == 0 {
 		return nil
 	}
-	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.Deliveries.LeaseDeliveries(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
+	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +103,7 @@ func (w *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscriptio
 	if len(before) == 0 {
 		return time.Time{}, nil
 	}
-	list, err := w.Store.Deliveries.DeliveriesAhead(ctx, before)
+	list, err := w.Store.Deliveries.Ahead(ctx, before)
 	for _, earlier := range list {
 		pause := aheadPause
 		if earlier.Attempts > 0 {
@@ -216,7 +216,7 @@ func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 		err := w.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrStale) {
 			var lost error
-			if read, lost = w.Store.Deliveries.AnyDelivery(ctx, d.ID); lost != nil {
+			if read, lost = w.Store.Deliveries.Any(ctx, d.ID); lost != nil {
 				return lost
 			}
 		}
@@ -234,7 +234,7 @@ func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 // goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
 // the change is written. A new address has not said so: then there is nothing to change.
 func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
-	sub, err := w.Store.Subscriptions.AnySubscription(ctx, subscription)
+	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 	if err != nil || sub.URL != address {
 		return pay.Change{}, err
 	}

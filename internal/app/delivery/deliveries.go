@@ -26,16 +26,16 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription
 		return log, err
 	}
 	if err := base.Behind(after, func() error {
-		d, err := w.Store.Deliveries.Delivery(ctx, scope, log.Subscription.ID, storedID(after))
+		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(after))
 		f.After = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = w.Store.Deliveries.ListDeliveries(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
-	log.Total, err = w.Store.Deliveries.CountDeliveries(ctx, subscription, f)
+	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)
 	return log, err
 }
 
@@ -51,7 +51,7 @@ func (w *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, 
 	if !base.Storable(id) {
 		return sub, store.Dispatch{}, missing
 	}
-	d, err := w.Store.Deliveries.Delivery(ctx, scope, sub.ID, storedID(id))
+	d, err := w.Store.Deliveries.Get(ctx, scope, sub.ID, storedID(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, d, missing
 	}

@@ -18,7 +18,7 @@ func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store
 	if !base.Storable(id) {
 		return store.Event{}, missing
 	}
-	e, err := w.Store.Events.Event(ctx, scope, id)
+	e, err := w.Store.Events.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return e, missing
 	}
@@ -31,7 +31,7 @@ func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store
 // Errors: invalid_request for an event to go on after that there is not.
 func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := w.Store.Sessions.SessionByHash(ctx, w.Vault.Hash(f.Object))
+		s, err := w.Store.Sessions.ByHash(ctx, w.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, 0, err
 		}
@@ -45,14 +45,14 @@ func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFil
 	if !base.Storable(f.After) {
 		return nil, 0, noEvent()
 	}
-	list, err := w.Store.Events.ListEvents(ctx, scope, f)
+	list, err := w.Store.Events.List(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, noEvent()
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	total, err := w.Store.Events.CountEvents(ctx, scope, f)
+	total, err := w.Store.Events.Count(ctx, scope, f)
 	return list, total, err
 }
 
@@ -86,7 +86,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 		}
 		asked := n.Replay
 		asked.Scope, asked.Subscription = scope, sub.ID
-		running, err := w.Store.Replays.RunningReplay(ctx, sub.ID)
+		running, err := w.Store.Replays.Running(ctx, sub.ID)
 		if err == nil && running.Same(asked, w.TimeOf(scope)) {
 			return running, w.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
@@ -112,7 +112,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 		}
 		r.ID = w.NewID(pay.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = w.Store.Events.CountEvents(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
+			if r.Events, err = w.Store.Events.Count(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
 				return r, err
 			}
 		}
@@ -167,7 +167,7 @@ func (w *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription,
 	if !base.Storable(id) {
 		return pay.Replay{}, missing
 	}
-	r, err := w.Store.Replays.Replay(ctx, scope, sub.ID, id)
+	r, err := w.Store.Replays.Get(ctx, scope, sub.ID, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return r, missing
 	}
@@ -183,12 +183,12 @@ func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription st
 		return nil, 0, err
 	}
 	if err := base.Behind(page.After, func() error {
-		_, err := w.Store.Replays.Replay(ctx, scope, sub.ID, page.After)
+		_, err := w.Store.Replays.Get(ctx, scope, sub.ID, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return w.Store.Replays.ListReplays(ctx, scope, sub.ID, page)
+	return w.Store.Replays.List(ctx, scope, sub.ID, page)
 }
 
 // StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
@@ -217,7 +217,7 @@ func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.
 // stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
 // looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
 func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
-	r, err := w.Store.Replays.RunningReplay(ctx, subscription)
+	r, err := w.Store.Replays.Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -242,7 +242,7 @@ func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason
 // one twice is harmless, for a step is written whole or not at all.
 func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	now := w.Now()
-	due, err := w.Store.Replays.LeaseReplays(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := w.Store.Replays.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -256,7 +256,7 @@ func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 }
 
 func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
-	sub, err := w.Store.Subscriptions.AnySubscription(ctx, r.Subscription)
+	sub, err := w.Store.Subscriptions.Any(ctx, r.Subscription)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = w.Store.Events.EventsAfter(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
+		if list, err = w.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
 			return err
 		}
 	}
@@ -297,7 +297,7 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
-	found, err := w.Store.Deliveries.NamedDeliveries(ctx, ids)
+	found, err := w.Store.Deliveries.Named(ctx, ids)
 	if err != nil {
 		return err
 	}

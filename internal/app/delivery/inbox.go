@@ -60,7 +60,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned
 	}
-	d, err := w.Store.Deliveries.AnyDelivery(ctx, storedID(sent))
+	d, err := w.Store.Deliveries.Any(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
 		return unsigned
 	}

@@ -149,7 +149,7 @@ func (w *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, 
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions.ListSubscriptions(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, store.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -290,7 +290,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscripti
 	if !base.Storable(subscription) {
 		return pay.Subscription{}, missing
 	}
-	sub, err := w.Store.Subscriptions.Subscription(ctx, scope, subscription)
+	sub, err := w.Store.Subscriptions.Get(ctx, scope, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return sub, missing
 	}
@@ -303,7 +303,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscripti
 // Errors: invalid_request for a page behind a row that is not there.
 func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		sub, err := w.Store.Subscriptions.AnySubscription(ctx, page.After)
+		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {
 			err = store.ErrNotFound
 		}
@@ -311,7 +311,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := w.Store.Subscriptions.ListSubscriptions(ctx, scope, page)
+	list, total, err := w.Store.Subscriptions.List(ctx, scope, page)
 	for i := range list {
 		list[i] = list[i].At(w.TimeOf(scope))
 	}
@@ -448,7 +448,7 @@ type endpoint struct {
 // endpoint reads where a delivery goes.
 func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
 	return w.subs.Get(subscription, func() (e endpoint, err error) {
-		if e.sub, err = w.Store.Subscriptions.AnySubscription(ctx, subscription); err != nil {
+		if e.sub, err = w.Store.Subscriptions.Any(ctx, subscription); err != nil {
 			return e, err
 		}
 		secret, err := w.Vault.Open(e.sub.ID, e.sub.Secret)

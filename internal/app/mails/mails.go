@@ -72,7 +72,7 @@ func (ms *Mails) MailTries() map[MailOutcome]int64 {
 
 // WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
 func (ms *Mails) WaitingMails(ctx context.Context) (int64, error) {
-	return ms.Store.Mails.WaitingMails(ctx)
+	return ms.Store.Mails.Waiting(ctx)
 }
 
 // SendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
@@ -90,11 +90,11 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	if ms.mailer == nil || !w.Live {
 		return nil
 	}
-	merchant, err := ms.Store.Merchants.Merchant(ctx, w.Merchant)
+	merchant, err := ms.Store.Merchants.Get(ctx, w.Merchant)
 	if err != nil {
 		return err
 	}
-	told, err := ms.Store.Mails.CountMails(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
+	told, err := ms.Store.Mails.Count(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	if ms.mailer == nil { // another node may send: what it sends is not as late
 		from = now.Add(-pay.MailLife)
 	}
-	due, err := ms.Store.Mails.LeaseMails(ctx, from, now.Add(mailLease), mailBatch)
+	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(mailLease), mailBatch)
 	if err != nil {
 		return 0, err
 	}

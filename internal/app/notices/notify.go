@@ -97,7 +97,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	var routes pay.Cascade
 	opened := false // the next attempt, by this notice
 	err = base.Again(func() error {
-		read, err := l.Store.Payments.AnyPayment(ctx, id)
+		read, err := l.Store.Payments.Any(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return l.toldOfLost(ctx, notice)
 		}
@@ -168,7 +168,7 @@ func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice
 // came; without one, what did not fit and waits for the operator, of all tenants.
 func (l *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
 	if payment != "" {
-		return l.Store.Receipts.ReceiptsOf(ctx, payment)
+		return l.Store.Receipts.Of(ctx, payment)
 	}
 	return l.Store.Receipts.Unclosed(ctx, limit)
 }
@@ -177,7 +177,7 @@ func (l *Listener) Notifications(ctx context.Context, payment string, limit int)
 //
 // Errors: store.ErrNotFound.
 func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
-	r, err := l.Store.Receipts.Receipt(ctx, id)
+	r, err := l.Store.Receipts.Get(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -198,7 +198,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 		return l.closePayoutNotification(ctx, r, note)
 	}
 	err = base.Again(func() error {
-		p, err := l.Store.Payments.AnyPayment(ctx, r.Payment)
+		p, err := l.Store.Payments.Any(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 
 // closePayoutNotification is CloseNotification for one about a withdrawal.
 func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
-	w, err := l.Store.Withdrawals.AnyWithdrawal(ctx, r.Payment)
+	w, err := l.Store.Withdrawals.Any(ctx, r.Payment)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 // lastOpen reports whether no other notification that did not fit its payment waits
 // for the operator.
 func (l *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
-	told, err := l.Store.Receipts.ReceiptsOf(ctx, r.Payment)
+	told, err := l.Store.Receipts.Of(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 

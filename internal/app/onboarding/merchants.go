@@ -68,7 +68,7 @@ const demoMerchant = "demo merchant"
 // CreateDemo makes a merchant on a database that has none, and reports whether
 // it did: of several nodes that start at once one does.
 func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
-	count, err := ob.Store.Merchants.CountMerchants(ctx)
+	count, err := ob.Store.Merchants.Count(ctx)
 	if err != nil || count > 0 {
 		return Onboarded{}, false, err
 	}
@@ -175,7 +175,7 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address st
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
-	list, err := ob.Store.Merchants.ListMerchants(ctx, after, limit)
+	list, err := ob.Store.Merchants.List(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -36,7 +36,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	if err := readable("name", name); err != nil {
 		return Onboarded{}, err
 	}
-	m, err := ob.Store.Merchants.Merchant(ctx, merchant)
+	m, err := ob.Store.Merchants.Get(ctx, merchant)
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}

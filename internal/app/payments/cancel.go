@@ -65,7 +65,7 @@ func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Pay
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = in.Store.Payments.AnyPayment(ctx, read.ID); other != nil {
+			if p, other = in.Store.Payments.Any(ctx, read.ID); other != nil {
 				return other
 			}
 		}

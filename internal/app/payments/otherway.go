@@ -48,7 +48,7 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	if _, held, err := ss.holder(ctx, p.After); err != nil || held {
 		return false, err
 	}
-	_, err := ss.Store.Sessions.SessionOf(ctx, p.ID)
+	_, err := ss.Store.Sessions.Of(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -69,7 +69,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		}
 		err = ss.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrStale) { // somebody told of it meanwhile
-			if read, readErr := ss.Store.Payments.AnyPayment(ctx, p.ID); readErr != nil {
+			if read, readErr := ss.Store.Payments.Any(ctx, p.ID); readErr != nil {
 				return readErr
 			} else if p = read; p.CheckChange() != nil { // it is over: as it stands
 				return nil

@@ -14,19 +14,19 @@ import (
 // Errors: invalid_request for a page behind a row that is not there.
 func (in *Intake) List(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments.Payment(ctx, scope, f.After)
+		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := in.Store.Payments.ListPayments(ctx, scope, f)
+	list, err := in.Store.Payments.List(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := in.SettledAs(ctx, list); err != nil {
 		return nil, 0, err
 	}
-	total, err := in.Store.Payments.CountPayments(ctx, scope, f)
+	total, err := in.Store.Payments.Count(ctx, scope, f)
 	return list, total, err
 }
 
@@ -39,13 +39,13 @@ const ExportPage = 500
 // Errors: invalid_request for a page behind a row that is not there.
 func (in *Intake) ListFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments.Payment(ctx, scope, f.After)
+		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := in.Store.Payments.ListPayments(ctx, scope, f)
+	list, err := in.Store.Payments.List(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
 func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = in.Store.Payments.AnyPayment(ctx, r.ID)
+	p, err = in.Store.Payments.Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
@@ -49,7 +49,7 @@ func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.P
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {
-		read, err := in.Store.Payments.AnyPayment(ctx, r.ID)
+		read, err := in.Store.Payments.Any(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}

@@ -151,7 +151,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if !base.Storable(id) {
 		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
 	}
-	p, err := ss.Store.Payments.AnyPayment(ctx, id)
+	p, err := ss.Store.Payments.Any(ctx, id)
 	if err != nil {
 		return "", base.OrRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
 	}
@@ -159,7 +159,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 		return "", err
 	}
 	asked, country := p.Requested(), p.Country
-	switch before, err := ss.Store.Sessions.SessionOf(ctx, p.ID); {
+	switch before, err := ss.Store.Sessions.Of(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
@@ -194,7 +194,7 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 		if s.Payment == "" {
 			return s, token, nil
 		}
-		p, err := ss.Store.Payments.AnyPayment(ctx, s.Payment)
+		p, err := ss.Store.Payments.Any(ctx, s.Payment)
 		if err != nil || !p.WayChanged() {
 			return s, token, err
 		}
@@ -219,7 +219,7 @@ func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Sessi
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
-	s, err = ss.Store.Sessions.SessionByHash(ctx, ss.Vault.Hash(token))
+	s, err = ss.Store.Sessions.ByHash(ctx, ss.Vault.Hash(token))
 	if errors.Is(err, store.ErrNotFound) {
 		return s, shop, false, nil
 	}
@@ -251,7 +251,7 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = ss.Store.Sessions.Session(ctx, scope, object); err != nil { // past its retention
+	if s, err = ss.Store.Sessions.Get(ctx, scope, object); err != nil { // past its retention
 		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
@@ -264,10 +264,10 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.
 func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
-		s, err = ss.Store.Sessions.SessionByHash(ctx, ss.Vault.Hash(token))
+		s, err = ss.Store.Sessions.ByHash(ctx, ss.Vault.Hash(token))
 	case strings.HasPrefix(token, pay.PaymentPrefix) && base.Storable(token):
 		var p pay.Payment
-		if p, err = ss.Store.Payments.AnyPayment(ctx, token); err == nil {
+		if p, err = ss.Store.Payments.Any(ctx, token); err == nil {
 			var hosted bool
 			if s, hosted = p.Session(); !hosted {
 				err = store.ErrNotFound
@@ -434,7 +434,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		if err := ss.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
 		}
-		before, err := ss.Store.Payments.AnyPayment(ctx, s.After)
+		before, err := ss.Store.Payments.Any(ctx, s.After)
 		if err != nil {
 			return pay.Order{}, err
 		}
@@ -457,7 +457,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 // how many it took; doing one twice is harmless.
 func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := ss.Now()
-	due, err := ss.Store.Sessions.LeaseSessions(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -480,7 +480,7 @@ const (
 // PurgeSessions deletes sessions that are past their retention. What came of
 // them stays in their payments.
 func (ss *Sessions) PurgeSessions(ctx context.Context) (int, error) {
-	return ss.Store.Sessions.PurgeSessions(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
+	return ss.Store.Sessions.Purge(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
 }
 
 // chosenMark is the mark of the payment that a session's customer makes, which follows from the

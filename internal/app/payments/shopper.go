@@ -32,7 +32,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
-	p, err := ss.Store.Payments.AnyPayment(ctx, id)
+	p, err := ss.Store.Payments.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return Shown{}, unknown
 	}

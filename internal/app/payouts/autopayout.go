@@ -14,12 +14,12 @@ import (
 // one commit with what it pays, so that nothing is paid out twice.
 func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
 	now := po.TimeOf(s.Scope)
-	list, err := po.Store.Settlements.UnpaidSettlements(ctx, s.Scope)
+	list, err := po.Store.Settlements.Unpaid(ctx, s.Scope)
 	if err != nil {
 		return err
 	}
 	if s.Payout != "" {
-		w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, s.Payout)
+		w, err := po.Store.Withdrawals.Any(ctx, s.Payout)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		return err
 	}
 	owed, of := pay.Owed(list)
-	merchant, err := po.Store.Merchants.Merchant(ctx, s.Merchant)
+	merchant, err := po.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}

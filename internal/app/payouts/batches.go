@@ -64,7 +64,7 @@ func (bf *BankFiles) Make(ctx context.Context, by pay.Actor, account string) (ma
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			wallet, err := bf.Store.Wallets.Wallet(ctx, w.Scope, w.Wallet)
+			wallet, err := bf.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 			if err != nil {
 				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 			}
@@ -113,7 +113,7 @@ func (bf *BankFiles) Make(ctx context.Context, by pay.Actor, account string) (ma
 // makeBatch writes one batch. Two that are made at once have numbers of their own.
 func (bf *BankFiles) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
-		last, err := bf.Store.Batches.LastBatch(ctx, b.Account)
+		last, err := bf.Store.Batches.Last(ctx, b.Account)
 		if err != nil {
 			return b, err
 		}
@@ -155,14 +155,14 @@ func checksum(file []byte) string {
 
 // List lists batches of payouts without their files, of one account or of all, the newest first.
 func (bf *BankFiles) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return bf.Store.Batches.ListBatches(ctx, account, limit)
+	return bf.Store.Batches.List(ctx, account, limit)
 }
 
 // Get reads a batch of payouts, and its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
 func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
-	b, err := bf.Store.Batches.Batch(ctx, id)
+	b, err := bf.Store.Batches.Get(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
 	}
@@ -191,7 +191,7 @@ func (bf *BankFiles) Dissolve(ctx context.Context, by pay.Actor, id string) (pay
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
 func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	list, err := bf.Store.Withdrawals.PayoutControls(ctx, w.Merchant, w.Live)
+	list, err := bf.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
 
@@ -207,7 +207,7 @@ func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdra
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		wallet, err := bf.Store.Wallets.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := bf.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 		}
@@ -321,7 +321,7 @@ func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer pay
 		done.strange(answer, "it is about a whole file, and does not say which")
 		return nil
 	}
-	b, err := bf.Store.Batches.Batch(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := bf.Store.Batches.Get(ctx, pay.BatchPrefix+answer.Batch)
 	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
 		done.strange(answer, "the account has no batch "+answer.Batch)
 		return nil
@@ -353,7 +353,7 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 		return nil
 	}
 	return base.Again(func() error {
-		w, err := bf.Store.Withdrawals.WithdrawalAt(ctx, account, answer.LineReference)
+		w, err := bf.Store.Withdrawals.At(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
 			done.strange(answer, answer.LineReference+" is none of our lines")
 			return nil
@@ -361,7 +361,7 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 		if err != nil {
 			return err
 		}
-		b, err := bf.Store.Batches.Batch(ctx, w.Batch)
+		b, err := bf.Store.Batches.Get(ctx, w.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}

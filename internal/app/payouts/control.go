@@ -19,7 +19,7 @@ import (
 // Errors: invalid_request; that there is no such merchant.
 func (po *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
-		if _, err := po.Store.Merchants.Merchant(ctx, merchant); err != nil {
+		if _, err := po.Store.Merchants.Get(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
 		}
 	}
@@ -50,7 +50,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant stri
 // Control reads one control; a new one where there is none.
 func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
-	list, err := po.Store.Withdrawals.PayoutControls(ctx, merchant, live)
+	list, err := po.Store.Withdrawals.Controls(ctx, merchant, live)
 	for _, c := range list {
 		if c.ID == id {
 			return c, err
@@ -61,13 +61,13 @@ func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay
 
 // PayoutControls lists what withdrawals are allowed, for the operator.
 func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return po.Store.Withdrawals.AllPayoutControls(ctx)
+	return po.Store.Withdrawals.AllControls(ctx)
 }
 
 // allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
 // to be written with its sending.
 func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
-	list, err := po.Store.Withdrawals.PayoutControls(ctx, w.Merchant, w.Live)
+	list, err := po.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
 		if c.Merchant == "" { // a merchant's test clock is not the clock of all
@@ -88,7 +88,7 @@ func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time)
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
-		w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, id)
+		w, err := po.Store.Withdrawals.Any(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
 func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals.WaitingWithdrawals(ctx, limit)
+	return po.Store.Withdrawals.Waiting(ctx, limit)
 }
 
 // errHeld says that the limits hold a withdrawal.
@@ -163,7 +163,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 			return po.lacksFloat(ctx, w, now)
 		}
 		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
-		read, readErr := po.Store.Withdrawals.Withdrawal(ctx, w.Scope, w.ID)
+		read, readErr := po.Store.Withdrawals.Get(ctx, w.Scope, w.ID)
 		if readErr != nil {
 			return readErr
 		}

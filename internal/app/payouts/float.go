@@ -79,7 +79,7 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := po.Store.Accounts.ListAccounts(ctx)
+	accounts, err := po.Store.Accounts.List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutN
 // Errors: store.ErrNotFound.
 func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
-		w, err := po.Store.Withdrawals.WithdrawalAt(ctx, account, n.ProviderRef)
+		w, err := po.Store.Withdrawals.At(ctx, account, n.ProviderRef)
 		if err == nil {
 			n.Reference = w.Reference()
 		}
@@ -80,6 +80,6 @@ func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotic
 	if !ok || !base.Storable(id) {
 		return pay.Withdrawal{}, n, store.ErrNotFound
 	}
-	w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, id)
+	w, err := po.Store.Withdrawals.Any(ctx, id)
 	return w, n, err
 }

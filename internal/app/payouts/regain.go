@@ -44,7 +44,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 // known says that it had it before.
 func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
-	w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, object)
+	w, err := po.Store.Withdrawals.Any(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}

@@ -17,7 +17,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
-	w, err = po.Store.Withdrawals.AnyWithdrawal(ctx, r.ID)
+	w, err = po.Store.Withdrawals.Any(ctx, r.ID)
 	if err != nil {
 		return w, "", err
 	}
@@ -44,7 +44,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
-		read, err := po.Store.Withdrawals.AnyWithdrawal(ctx, r.ID)
+		read, err := po.Store.Withdrawals.Any(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
@@ -75,7 +75,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 	if w.Batch == "" || !w.Open() {
 		return nil
 	}
-	b, err := po.Store.Batches.Batch(ctx, w.Batch)
+	b, err := po.Store.Batches.Get(ctx, w.Batch)
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
@@ -91,7 +91,7 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
-	wallet, err := po.Store.Wallets.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
@@ -118,11 +118,11 @@ type ToPay struct {
 //
 // Errors: store.ErrNotFound.
 func (po *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
-	w, err := po.Store.Withdrawals.AnyWithdrawal(ctx, id)
+	w, err := po.Store.Withdrawals.Any(ctx, id)
 	if err != nil {
 		return ToPay{}, err
 	}
-	wallet, err := po.Store.Wallets.Wallet(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
@@ -139,5 +139,5 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string
 // Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
 // for the operator.
 func (po *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals.SentWithdrawals(ctx, limit)
+	return po.Store.Withdrawals.Sent(ctx, limit)
 }

@@ -27,7 +27,7 @@ func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waitin
 // HandOut hands withdrawals that are due to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Withdrawals.LeaseWithdrawals(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		return 0, err
 	}
 	for _, w := range due {
-		wallet, err := po.Store.Wallets.Wallet(ctx, w.Scope, w.Wallet)
+		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			po.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
 			continue
@@ -177,7 +177,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay
 		}
 		err := po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) {
-			read, readErr := po.Store.Withdrawals.Withdrawal(ctx, w.Scope, w.ID)
+			read, readErr := po.Store.Withdrawals.Get(ctx, w.Scope, w.ID)
 			if readErr != nil {
 				return readErr
 			}

@@ -50,7 +50,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 	}
 	var added pay.Wallet
 	err := base.Again(func() error {
-		taken, err := d.Store.Wallets.WalletFor(ctx, scope, fingerprint)
+		taken, err := d.Store.Wallets.For(ctx, scope, fingerprint)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
 				Details: pay.Details{Reason: "duplicate_destination", From: pay.Status(taken.Status), Action: "create"}}
@@ -103,7 +103,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 
 // defaultWallet reads a shop's default wallet, nil where it has none.
 func (d *Destinations) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
-	w, err := d.Store.Wallets.DefaultWallet(ctx, scope)
+	w, err := d.Store.Wallets.Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (d *Destinations) Get(ctx context.Context, scope pay.Scope, id string) (pay
 	if !base.Storable(id) {
 		return pay.Wallet{}, missing
 	}
-	w, err := d.Store.Wallets.Wallet(ctx, scope, id)
+	w, err := d.Store.Wallets.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, missing
 	}
@@ -130,12 +130,12 @@ func (d *Destinations) Get(ctx context.Context, scope pay.Scope, id string) (pay
 // Errors: invalid_request for a page behind a row that is not there.
 func (d *Destinations) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		_, err := d.Store.Wallets.Wallet(ctx, scope, page.After)
+		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return d.Store.Wallets.ListWallets(ctx, scope, status, page)
+	return d.Store.Wallets.List(ctx, scope, status, page)
 }
 
 // Delete disables a wallet. Withdrawals that were not sent yet fail when
@@ -161,7 +161,7 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.
 // doing one twice is harmless.
 func (d *Destinations) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
-	due, err := d.Store.Wallets.LeaseWallets(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

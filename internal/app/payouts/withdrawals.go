@@ -51,7 +51,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Sc
 			return err
 		}
 		if replayed = found; found {
-			made, err := po.Store.Withdrawals.Withdrawal(ctx, scope, object)
+			made, err := po.Store.Withdrawals.Get(ctx, scope, object)
 			w = made.Created()
 			return err
 		}
@@ -196,7 +196,7 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (
 	if !base.Storable(id) {
 		return pay.Withdrawal{}, missing
 	}
-	w, err := po.Store.Withdrawals.Withdrawal(ctx, scope, id)
+	w, err := po.Store.Withdrawals.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, missing
 	}
@@ -209,12 +209,12 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (
 // Errors: invalid_request for a page behind a row that is not there.
 func (po *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := po.Store.Withdrawals.Withdrawal(ctx, scope, f.After)
+		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return po.Store.Withdrawals.ListWithdrawals(ctx, scope, f)
+	return po.Store.Withdrawals.List(ctx, scope, f)
 }
 
 // CancelWithdrawal gives back a withdrawal that was not sent yet.

@@ -20,7 +20,7 @@ const (
 // returns how much that was. It begins anew wherever it was ended, and looks once more a day
 // after it was done: nodes of the version before may have written meanwhile.
 func (pv *Privacy) SealPersonal(ctx context.Context) (int, error) {
-	list, err := pv.Store.Secrets.ListSecrets(ctx)
+	list, err := pv.Store.Secrets.List(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -106,7 +106,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 	}
 	merchant := who.Merchant
 	if who.Payment != "" {
-		p, err := pv.Store.Payments.AnyPayment(ctx, who.Payment)
+		p, err := pv.Store.Payments.Any(ctx, who.Payment)
 		if err != nil {
 			return nil, nil, fmt.Errorf("payment %s: %w", who.Payment, err)
 		}
@@ -119,7 +119,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 		return nil, nil, err
 	}
 	var open []pay.Session
-	unread, err := pv.Store.Sessions.EachSession(ctx, merchant, func(s pay.Session) {
+	unread, err := pv.Store.Sessions.Each(ctx, merchant, func(s pay.Session) {
 		if s.Payment == "" {
 			open = append(open, s)
 		}
@@ -128,7 +128,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 		return nil, nil, err
 	}
 	if who.Payment == "" {
-		some, err := pv.Store.Payments.EachPayment(ctx, merchant, func(p pay.Payment) {
+		some, err := pv.Store.Payments.Each(ctx, merchant, func(p pay.Payment) {
 			if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
 				payments = append(payments, p.ID)
 			}
@@ -189,11 +189,11 @@ func (pv *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper)
 // shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
 // else: it is the error.
 func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
-	if p.Payment, err = pv.Store.Payments.AnyPayment(ctx, id); err != nil {
+	if p.Payment, err = pv.Store.Payments.Any(ctx, id); err != nil {
 		return p, err
 	}
 	var failures []error
-	p.Claims, err = pv.Store.Claims.ClaimsOf(ctx, []string{id})
+	p.Claims, err = pv.Store.Claims.Of(ctx, []string{id})
 	failures = append(failures, err)
 	for _, c := range p.Claims {
 		for _, e := range c.Evidence {
@@ -209,7 +209,7 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 			}
 		}
 	}
-	p.Receipts, err = pv.Store.Receipts.ReceiptsOf(ctx, id)
+	p.Receipts, err = pv.Store.Receipts.Of(ctx, id)
 	return p, errors.Join(append(failures, err)...)
 }
 
@@ -273,7 +273,7 @@ func (pv *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session
 			return "", err
 		}
 	}
-	read, err := pv.Store.Sessions.Session(ctx, s.Scope, s.ID)
+	read, err := pv.Store.Sessions.Get(ctx, s.Scope, s.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -286,7 +286,7 @@ func (pv *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session
 // Errors: conflict_state where something about it is not over, errNothingLeft.
 func (pv *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
 	return base.Again(func() error {
-		p, err := pv.Store.Payments.AnyPayment(ctx, id)
+		p, err := pv.Store.Payments.Any(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -317,7 +317,7 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, d
 //
 // Errors: conflict_state where something is not over.
 func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
-	receipts, err := pv.Store.Receipts.ReceiptsOf(ctx, payment)
+	receipts, err := pv.Store.Receipts.Of(ctx, payment)
 	if err != nil {
 		return false, err
 	}
@@ -328,7 +328,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
 	}
-	claims, err := pv.Store.Claims.ClaimsOf(ctx, []string{payment})
+	claims, err := pv.Store.Claims.Of(ctx, []string{payment})
 	if err != nil {
 		return false, err
 	}
@@ -358,7 +358,7 @@ func (pv *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Chan
 // eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
 // said to that.
 func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
-	events, err := pv.Store.Events.EventsOf(ctx, object)
+	events, err := pv.Store.Events.Of(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -375,7 +375,7 @@ func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.C
 			change.Erasure.Events = append(change.Erasure.Events, e)
 		}
 	}
-	deliveries, err := pv.Store.Deliveries.DeliveriesOf(ctx, object)
+	deliveries, err := pv.Store.Deliveries.Of(ctx, object)
 	if err != nil {
 		return err
 	}

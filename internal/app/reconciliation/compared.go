@@ -47,11 +47,11 @@ func (rc *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reco
 
 // sales reads payments with their claims.
 func (rc *Reconciler) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
-	on, err := rc.Store.Claims.ClaimPayments(ctx, unique(claims))
+	on, err := rc.Store.Claims.PaymentsOf(ctx, unique(claims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := rc.Store.Payments.PaymentsByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
+	list, err := rc.Store.Payments.ByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (rc *Reconciler) sales(ctx context.Context, payments, claims []string) (rec
 		sales[p.ID] = &reconcile.Sale{Payment: p}
 		ids = append(ids, p.ID)
 	}
-	all, err := rc.Store.Claims.ClaimsOf(ctx, ids)
+	all, err := rc.Store.Claims.Of(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +124,11 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 		of, by := l.PayoutNames()
 		ids, references = append(ids, of...), append(references, by...)
 	}
-	found, err := c.a.Store.Withdrawals.WithdrawalsByID(ctx, unique(ids))
+	found, err := c.a.Store.Withdrawals.ByID(ctx, unique(ids))
 	if err != nil {
 		return err
 	}
-	at, err := c.a.Store.Withdrawals.WithdrawalsAt(ctx, c.account.ID, unique(references))
+	at, err := c.a.Store.Withdrawals.AtEach(ctx, c.account.ID, unique(references))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 				at[id] = b.At
 			}
 		}
-		list, err := c.a.Store.Withdrawals.WithdrawalsByID(ctx, slices.Sorted(maps.Keys(at)))
+		list, err := c.a.Store.Withdrawals.ByID(ctx, slices.Sorted(maps.Keys(at)))
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ type Compared struct {
 // Errors: store.ErrNotFound, that the report has no such columns or no line that
 // can be read, that its period is not known.
 func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
-	account, err := rc.Store.Accounts.Account(ctx, c.Account)
+	account, err := rc.Store.Accounts.Get(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
@@ -139,7 +139,7 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 //
 // Errors: store.ErrNotFound.
 func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
-	account, err := rc.Store.Accounts.Account(ctx, id)
+	account, err := rc.Store.Accounts.Get(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -228,5 +228,5 @@ func (rc *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount,
 // Reconciliations lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (rc *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return rc.Store.Reconciliations.ListReconciliations(ctx, account, limit)
+	return rc.Store.Reconciliations.List(ctx, account, limit)
 }

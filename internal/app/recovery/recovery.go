@@ -61,7 +61,7 @@ const (
 // MarkCopy notes in a copy of the database that it is one, with all that was committed before a
 // moment: whoever serves it is closed until what it lacks is found out.
 func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
-	r, err := rs.Store.Recoveries.TheRecovery(ctx)
+	r, err := rs.Store.Recoveries.Get(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of one that is itself not open again
 		return err
 	}
@@ -83,7 +83,7 @@ func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.R
 // Restored notes that a copy is the database from now on: what was committed after it was made and
 // until now is lost. false: it is no copy that says of when it is.
 func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
-	read, err := rs.Store.Recoveries.TheRecovery(ctx)
+	read, err := rs.Store.Recoveries.Get(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
@@ -96,7 +96,7 @@ func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, e
 // recover decides about the recovery, and writes who did.
 func (rs *Restore) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
-		read, err := rs.Store.Recoveries.TheRecovery(ctx)
+		read, err := rs.Store.Recoveries.Get(ctx)
 		if err != nil {
 			return read, err
 		}
@@ -125,7 +125,7 @@ type RecoveryStatus struct {
 
 // Recovery tells how far a recovery is; its State is empty where there never was one.
 func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
-	if s.Recovery, err = rs.Store.Recoveries.TheRecovery(ctx); err != nil {
+	if s.Recovery, err = rs.Store.Recoveries.Get(ctx); err != nil {
 		return s, err
 	}
 	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(rs.Now())
@@ -138,13 +138,13 @@ func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 			s.Uncovered = append(s.Uncovered, account)
 		}
 	}
-	s.Open, err = rs.Store.Recoveries.FoundList(ctx, false, mostFound)
+	s.Open, err = rs.Store.Recoveries.ListFound(ctx, false, mostFound)
 	return s, err
 }
 
 // recoveryAccounts are those that may have moved money in the window.
 func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
-	list, err := rs.Store.Accounts.ListAccounts(ctx)
+	list, err := rs.Store.Accounts.List(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != pay.AccountRemoved {
 			ids = append(ids, account.ID)
@@ -158,7 +158,7 @@ func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error 
 	if how == "" {
 		return errors.New("say how you know what it did in the window")
 	}
-	if _, err := rs.Store.Accounts.Account(ctx, account); err != nil {
+	if _, err := rs.Store.Accounts.Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
 	_, err := rs.recover(ctx, pay.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
@@ -193,7 +193,7 @@ func (rs *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (
 		if err != nil {
 			return r, pay.Change{}, err
 		}
-		open, err := rs.Store.Recoveries.FoundList(ctx, false, mostFound)
+		open, err := rs.Store.Recoveries.ListFound(ctx, false, mostFound)
 		if err != nil {
 			return r, pay.Change{}, err
 		}

@@ -40,7 +40,7 @@ func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err
 	if !rs.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
-	account, err := rs.Store.Accounts.Account(ctx, l.Account)
+	account, err := rs.Store.Accounts.Get(ctx, l.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
 	}
@@ -154,7 +154,7 @@ func (rs *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (kn
 func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
-		p, err := rs.Store.Payments.AnyPayment(ctx, object)
+		p, err := rs.Store.Payments.Any(ctx, object)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

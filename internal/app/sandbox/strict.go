@@ -18,7 +18,7 @@ func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.
 	if err := sandboxOnly(by.Scope); err != nil {
 		return pay.Merchant{}, err
 	}
-	return sb.Store.Merchants.Merchant(ctx, by.Merchant)
+	return sb.Store.Merchants.Get(ctx, by.Merchant)
 }
 
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
@@ -29,7 +29,7 @@ func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict boo
 		return pay.Merchant{}, err
 	}
 	set, err := base.Decide(func() (pay.Merchant, error) {
-		m, err := sb.Store.Merchants.Merchant(ctx, by.Merchant)
+		m, err := sb.Store.Merchants.Get(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}

@@ -20,7 +20,7 @@ func (sb *Sandbox) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.
 }
 
 func (sb *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error) {
-	c, err := sb.Store.Clocks.Clock(ctx, merchant)
+	c, err := sb.Store.Clocks.Get(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return pay.Clock{Merchant: merchant}, nil
 	}

@@ -95,14 +95,14 @@ func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
 	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = e.Store.Reserves.NextReserves(ctx, scope, read); err != nil {
+		if list, err = e.Store.Reserves.Next(ctx, scope, read); err != nil {
 			return err
 		}
 		since := time.Time{}
 		if open.Number > 1 {
 			since = open.PeriodStart.Add(-time.Minute)
 		}
-		unsettled, err = e.Store.Reserves.UnsettledReserve(ctx, scope, since, len(list) < read)
+		unsettled, err = e.Store.Reserves.Unsettled(ctx, scope, since, len(list) < read)
 		return err
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 // meanwhile: what that took would be read on both sides of it, or on neither.
 func (e *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := e.Store.Settlements.OpenSettlement(ctx, scope)
+		open, err := e.Store.Settlements.Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}

@@ -60,11 +60,11 @@ func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 }
 
 func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := e.Store.Merchants.Merchant(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := e.Store.Settlements.SettlementLines(ctx, s.ID, 0, receiptLines)
+	lines, err := e.Store.Settlements.Lines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 // Errors: invalid_request for a page behind a row that is not there.
 func (e *Earnings) List(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
 	if err := base.Behind(after, func() error {
-		s, err := e.Store.Settlements.Settlement(ctx, scope, after)
+		s, err := e.Store.Settlements.Get(ctx, scope, after)
 		f.Below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements.ListSettlements(ctx, scope, f)
+	return e.Store.Settlements.List(ctx, scope, f)
 }
 
 // Get reads one settlement of the merchant.
@@ -94,7 +94,7 @@ func (e *Earnings) Get(ctx context.Context, scope pay.Scope, id string) (pay.Set
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
-	s, err := e.Store.Settlements.Settlement(ctx, scope, id)
+	s, err := e.Store.Settlements.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		err = base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
 	}
@@ -131,7 +131,7 @@ func (e *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.S
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := e.Store.Settlements.SettlementLines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := e.Store.Settlements.Lines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
 	total, err := e.Store.Settlements.CountShopLines(ctx, s.ID, scope.Shop)
@@ -152,7 +152,7 @@ func (e *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settleme
 		if siblings {
 			return e.Store.Settlements.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return e.Store.Settlements.SettlementLines(ctx, s.ID, after, reportPage)
+		return e.Store.Settlements.Lines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -207,7 +207,7 @@ func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, err
 
 // Language is what a merchant's reports are written in.
 func (e *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
-	m, err := e.Store.Merchants.Merchant(ctx, merchant)
+	m, err := e.Store.Merchants.Get(ctx, merchant)
 	return m.Language, err
 }
 
@@ -236,7 +236,7 @@ func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement
 
 func (e *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
-		s, err := e.Store.Settlements.AnySettlement(ctx, id)
+		s, err := e.Store.Settlements.Any(ctx, id)
 		if err != nil {
 			return orNoSettlement(err)
 		}
@@ -258,16 +258,16 @@ func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay
 // AnySettlements lists settlements of every merchant for the operator, newest
 // first.
 func (e *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return e.Store.Settlements.AllSettlements(ctx, merchant, status, limit)
+	return e.Store.Settlements.All(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for
 // the operator.
 func (e *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := e.Store.Settlements.AnySettlement(ctx, id)
+	s, err := e.Store.Settlements.Any(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := e.Store.Settlements.SettlementLines(ctx, id, 0, limit)
+	lines, err := e.Store.Settlements.Lines(ctx, id, 0, limit)
 	return s, lines, err
 }

@@ -53,7 +53,7 @@ func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 // whose lines are old enough. Doing one twice is harmless.
 func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Settlements.LeaseSettlements(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 // as many Changes as it takes. Whoever finds that somebody else has it leaves
 // it to them.
 func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := e.Store.Merchants.Merchant(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 		}
 		// A day's reserve was released beside us, or somebody else closes the
 		// settlement.
-		read, readErr := e.Store.Settlements.AnySettlement(ctx, s.ID)
+		read, readErr := e.Store.Settlements.Any(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
@@ -199,13 +199,13 @@ func (e *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return e.Store.Reserves.ListReserves(ctx, ids)
+	return e.Store.Reserves.ByID(ctx, ids)
 }
 
 // ReleaseReserves frees the reserves of days that are due.
 func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Reserves.LeaseReserves(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -30,7 +30,7 @@ type NewVerification struct {
 func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
 	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
-		open, err := po.Store.Verifications.OpenVerification(ctx, scope)
+		open, err := po.Store.Verifications.Open(ctx, scope)
 		now := po.TimeOf(scope)
 		if err == nil && (open.Status != pay.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
@@ -69,7 +69,7 @@ func (po *Identity) Get(ctx context.Context, scope pay.Scope, id string) (pay.Ve
 	if !base.Storable(id) {
 		return pay.Verification{}, missing
 	}
-	v, err := po.Store.Verifications.Verification(ctx, scope, id)
+	v, err := po.Store.Verifications.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -107,7 +107,7 @@ func (po *Identity) Page(ctx context.Context, id, token string) (pay.Verificatio
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return pay.Verification{}, missing
 	}
-	v, err := po.Store.Verifications.AnyVerification(ctx, id)
+	v, err := po.Store.Verifications.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -133,7 +133,7 @@ func (po *Identity) HandIn(ctx context.Context, id, token string) (pay.Verificat
 // reason that the merchant sees.
 func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
-		v, err := po.Store.Verifications.AnyVerification(ctx, id)
+		v, err := po.Store.Verifications.Any(ctx, id)
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
@@ -143,7 +143,7 @@ func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationSt
 
 // List lists the newest of all merchants for the operator.
 func (po *Identity) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return po.Store.Verifications.ListVerifications(ctx, status, merchant, limit)
+	return po.Store.Verifications.List(ctx, status, merchant, limit)
 }
 
 func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
@@ -159,7 +159,7 @@ func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, 
 // took; doing one twice is harmless.
 func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Verifications.LeaseVerifications(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
