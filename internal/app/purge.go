@@ -18,7 +18,7 @@ func (a *App) PurgeKeys(ctx context.Context) error {
 	before := a.Now().Add(-keyRetention)
 	for last := ""; ; {
 		var err error
-		if last, err = a.Store.PurgeOnce(ctx, last, before, keyPage); err != nil || last == "" {
+		if last, err = a.Store.Idempotency.Purge(ctx, last, before, keyPage); err != nil || last == "" {
 			return err
 		}
 	}

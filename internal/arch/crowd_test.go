@@ -19,9 +19,8 @@ var crowded = map[string]int{
 	"cmd/cascada":    42,
 	"internal/api":   35,
 	"internal/pay":   66,
-	"internal/store": 72,
+	"internal/store": 71,
 
-	"internal/store.Store":           200,
 	"internal/pay.Payment":           53,
 	"client.Client":                  64, // the whole API, for whoever imports it
 	"internal/app/base.Base":         35,
@@ -53,7 +52,7 @@ func TestPackagesAndTypesFitAHead(t *testing.T) {
 	for _, s := range sources(t, false) {
 		files[s.dir]++
 		for _, d := range s.file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && ast.IsExported(receiver(f)) {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && receiver(f) != "" { // of a type that is not exported too: others may embed it
 				methods[s.dir+"."+receiver(f)]++
 			}
 		}

@@ -143,7 +143,7 @@ func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, lim
 }
 
 // InCompany reports whether several merchants write, as far as this process saw a moment ago.
-func (s *core) InCompany() bool { return s.inCompany.Load() }
+func (s *Deliveries) InCompany() bool { return s.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
 func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {

@@ -81,7 +81,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			t.Errorf("what was left took %d transactions, want 1", n)
 		}
 		for _, key := range []string{"b", "c"} {
-			if _, err := s.Once(t.Context(), key); err != nil {
+			if _, err := s.Idempotency.Get(t.Context(), key); err != nil {
 				t.Errorf("key %s: %v", key, err)
 			}
 		}
@@ -155,13 +155,13 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.db.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}
-	if once, err := s.Once(t.Context(), "k"); err != nil || once.Object != "k" {
+	if once, err := s.Idempotency.Get(t.Context(), "k"); err != nil || once.Object != "k" {
 		t.Errorf("the key is of %q: %v", once.Object, err)
 	}
 	if err := s.db.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrForeseen)
 	}
-	if _, err := s.Once(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Idempotency.Get(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("it was written: %v", err)
 	}
 	// The setting ends with the transaction.

@@ -1,5 +1,7 @@
 package store
 
+import "cmp"
+
 // Store is a database. It is safe for use by many goroutines. Close it when
 // nobody uses it any more.
 //
@@ -31,6 +33,7 @@ type Store struct {
 	Verifications   *Verifications
 	Mails           *Mails
 	Receipts        *Receipts
+	Idempotency     *Idempotency
 	Clocks          *Clocks
 	Recoveries      *Recoveries
 }
@@ -63,6 +66,7 @@ func newStore(c *core) *Store {
 		Verifications:   &Verifications{c},
 		Mails:           &Mails{c},
 		Receipts:        &Receipts{c},
+		Idempotency:     &Idempotency{c},
 		Clocks:          &Clocks{c},
 		Recoveries:      &Recoveries{c},
 	}
@@ -120,8 +124,20 @@ type (
 	Mails struct{ *core }
 	// Receipts are what providers told.
 	Receipts struct{ *core }
+	// Idempotency is the keys that may be used once.
+	Idempotency struct{ *core }
 	// Clocks are test clocks.
 	Clocks struct{ *core }
 	// Recoveries are what is known of a restore, and how far old data was looked through.
 	Recoveries struct{ *core }
 )
+
+// Page is a part of a list.
+type Page struct {
+	Limit, Offset int
+	After         string // in place of Offset: what stands behind the row of this id; "" for all
+}
+
+// before is the bound of a list whose newest rows come first, with the highest ids: what stands
+// behind a row has lower ones.
+func before(id string) string { return cmp.Or(id, behindAll) }

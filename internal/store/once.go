@@ -33,12 +33,12 @@ var (
 	purgeOnce  = engine.Standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
 )
 
-// PurgeOnce deletes, of the next limit keys after one, those of requests that
+// Purge deletes, of the next limit keys after one, those of requests that
 // came before a time, and returns the last key that it looked at, "" past the
 // end. What a service does once in its life has no hash and is kept for good. Keys
 // are looked at in their own order: an index by time would cost each payment more
 // than this costs in a day.
-func (s *core) PurgeOnce(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
 	last, err = one(ctx, s, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
@@ -46,7 +46,7 @@ func (s *core) PurgeOnce(ctx context.Context, after string, before time.Time, li
 	return last, s.db.Lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(engine.Row) error { return nil })
 }
 
-// Once reads a key that was used.
-func (s *core) Once(ctx context.Context, key string) (pay.Once, error) {
+// Get reads a key that was used.
+func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
 	return one(ctx, s, selectOnce, onceTable.scan(s), key)
 }

@@ -39,7 +39,7 @@ func (b *Base) Earlier(ctx context.Context, scope pay.Scope, i Idempotency) (obj
 	if i.Key == "" {
 		return "", false, nil
 	}
-	once, err := b.Store.Once(ctx, i.KeyIn(scope))
+	once, err := b.Store.Idempotency.Get(ctx, i.KeyIn(scope))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return "", false, nil

@@ -213,7 +213,7 @@ func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.O
 // Repeat returns what the first request with the key made, waiting for its
 // reply.
 func (c *Cascade) Repeat(ctx context.Context, scope pay.Scope, i base.Idempotency) (pay.Payment, error) {
-	once, err := c.Store.Once(ctx, i.KeyIn(scope))
+	once, err := c.Store.Idempotency.Get(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
 	}

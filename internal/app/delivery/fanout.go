@@ -69,7 +69,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until
 // step commits one, and rests where that is called for. Shops take turns then.
 func (w *Webhooks) step(ctx context.Context, next pay.FanOut) error {
 	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
-	if !w.Store.InCompany() {
+	if !w.Store.Deliveries.InCompany() {
 		return do()
 	}
 	select {

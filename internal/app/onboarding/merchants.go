@@ -89,7 +89,7 @@ func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded,
 //
 // Errors: store.ErrNotFound where there is no demo merchant.
 func (ob *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
-	made, err := ob.Store.Once(ctx, demoMerchant)
+	made, err := ob.Store.Idempotency.Get(ctx, demoMerchant)
 	if err != nil {
 		return pay.Scope{}, err
 	}
