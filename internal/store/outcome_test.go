@@ -116,7 +116,7 @@ func TestStandstillIsAnOutageForAll(t *testing.T) {
 		for s.Commit(ctx, once("after")) != nil { // the store finds out by itself that it goes on
 		}
 		for i, result := range results {
-			_, err := s.Once(ctx, fmt.Sprint("key ", i))
+			_, err := s.Idempotency.Get(ctx, fmt.Sprint("key ", i))
 			written := err == nil
 			if result == nil || written && !errors.Is(result, store.ErrUnknown) {
 				t.Errorf("change %d was told %v; it is written: %t", i, result, written)

@@ -225,7 +225,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		}
 		n, err := s.Payments.Count(ctx, acme, store.Filter{})
 		must(t, err)
-		o, err := s.Once(ctx, "k")
+		o, err := s.Idempotency.Get(ctx, "k")
 		must(t, err)
 		if _, err := s.Payments.Get(ctx, acme, o.Object); n != 1 || err != nil {
 			t.Errorf("%d payments under one key, the key's own: %v", n, err)
