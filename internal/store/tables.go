@@ -14,7 +14,7 @@ import (
 type kind interface {
 	// guarded adds the ids of rows whose guard a change has to win.
 	guarded(c *pay.Change, ids []string) []string
-	// met reports whether a change lost to a row that is a duplicate of its own, not to a later version.
+	// lostToDuplicate reports whether a change lost to a row that is a duplicate of its own, not to a later version.
 	lostToDuplicate(c *pay.Change, missing func(id string) bool) bool
 	// guards adds what can be lost, and inserts what cannot.
 	guards(w *write, steps []engine.Step) []engine.Step
