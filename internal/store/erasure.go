@@ -122,7 +122,7 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 	return v, err
 }
 
-// Each and EachSession call each with all of a merchant's, of both environments. One that
+// Each calls each with all of a merchant's payments, of both environments. One that
 // cannot be read hides no other: unread are the ids of those.
 func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
@@ -134,7 +134,7 @@ func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Paym
 	return unread, nil
 }
 
-// Each is explained at EachPayment.
+// Each is Payments.Each for checkout sessions.
 func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
 	return eachOf(ctx, s, selectSomeSessions, merchant, sessionsTable.scan(s), func(v *pay.Session) string { return v.ID }, each)
 }

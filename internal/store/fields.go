@@ -41,8 +41,8 @@ func (l *late) finish() (err error) {
 	case l.span != nil:
 		*l.span = time.Duration(l.number) * time.Microsecond
 	case l.rate != nil:
-		*l.rate, err = parseRate(l.text)
-	case l.of != nil && (l.text != "" || l.of.Minor != 0):
+		*l.rate, err = money.ParseRate(l.text)
+	case l.of != nil:
 		l.of.Currency, err = money.ParseCurrency(l.text)
 	case l.read != nil:
 		err = l.read(l.text)
@@ -174,15 +174,23 @@ func (f *fields) writtenFlag(name string, flag bool) {
 	}
 }
 
-// rate is "" where there is none.
+// rate is one that has to be there: a row without it cannot be read.
 func (f *fields) rate(name string, p *money.Rate) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(rateText(*p))
+		f.rows.Text(p.Decimal())
 	default:
 		f.textLater().rate = p
 	}
+}
+
+// rateIfAny is "" where there is none.
+func (f *fields) rateIfAny(name string, p *money.Rate) {
+	f.converted(name, func() string { return rateText(*p) }, func(text string) (err error) {
+		*p, err = parseRate(text)
+		return err
+	})
 }
 
 // bytes are stored in base64.
@@ -206,7 +214,8 @@ func (f *fields) json(name string, p any) {
 	f.converted(name, func() string { return encode(p) }, func(text string) error { return json.Unmarshal([]byte(text), p) })
 }
 
-// amount has a column for the number, in minor units, and one for the currency, which is "" where there is no amount.
+// amount has a column for the number, in minor units, and one for the currency. A row whose currency is
+// none that we know cannot be read.
 func (f *fields) amount(minor, currency string, p *money.Amount) {
 	f.number(minor, &p.Minor)
 	switch {

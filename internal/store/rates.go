@@ -19,10 +19,10 @@ var ratesTable = describe(table[pay.Quote]{
 	fields: func(f *fields, q *pay.Quote) {
 		word(f, "id!", &q.Currency)
 		f.number("version", &q.Version)
-		f.rate("rate", &q.Rate)
+		f.rateIfAny("rate", &q.Rate)
 		f.text("source", &q.Source)
 		f.time("observed_at", &q.At)
-		f.rate("held_rate", &q.Held.Rate)
+		f.rateIfAny("held_rate", &q.Held.Rate)
 		f.text("held_source", &q.Held.Source)
 		f.time("held_at", &q.Held.At)
 		f.time("updated_at", &q.UpdatedAt)
@@ -38,7 +38,7 @@ var rateHistoryTable = describe(table[pay.Quote]{
 		f.written("id!", readingID(q))
 		word(f, "currency!", &q.Last.Currency)
 		f.number("version!", &q.Version)
-		f.rate("rate!", &q.Last.Rate)
+		f.rateIfAny("rate!", &q.Last.Rate)
 		f.text("source!", &q.Last.Source)
 		f.time("observed_at!", &q.Last.At)
 		word(f, "verdict!", &q.Verdict)
@@ -49,7 +49,7 @@ var rateHistoryTable = describe(table[pay.Quote]{
 
 func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
-// rateText is a rate as it is stored, ” for none.
+// rateText is a rate as it is stored, "" for none.
 func rateText(r money.Rate) string {
 	if r.IsZero() {
 		return ""

@@ -90,7 +90,8 @@ var linesTable = describe(table[pay.SettlementLine]{
 		word(f, "type!", &l.Type)
 		f.text("payment!", &l.Payment)
 		f.text("claim!", &l.Claim)
-		f.amount("amount_local!", "currency_local!", &l.Local)
+		f.number("amount_local!", &l.Local.Minor) // a memo: "" is its currency where there is none
+		word(f, "currency_local!", &l.Local.Currency)
 		f.time("at!", &l.At)
 		f.time("day!", &l.Day)
 		f.number("gross!", &l.Gross)

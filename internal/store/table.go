@@ -18,7 +18,7 @@ import (
 // one before, and the statement returns the ids that it did replace.
 type table[T any] struct {
 	name string
-	// of is where a change has its rows; only leaves some out. Nil: no change has any, or all are written.
+	// of is where a change has its rows; only leaves some out of an insert. Nil leaves out none.
 	of      func(*pay.Change) []T
 	only    func(*T) bool
 	id      func(*T) string
