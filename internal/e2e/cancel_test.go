@@ -363,7 +363,7 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
 				clock, log := &clock{}, &faults{}
-				defer log.forget() // what needs the operator is told
+				defer log.mute() // what needs the operator is told
 				clock.freeze()
 				b := newEndingTill()
 				a := node(t, database, clock, b, log)

@@ -397,7 +397,11 @@ func TestLargestEvidenceIsTaken(t *testing.T) {
 		tries := 0
 		eventually(t, "the largest is taken", func() bool { // a machine that is busy may not know in time whether it was
 			tries++
-			return o.post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest").status == http.StatusCreated
+			r := o.post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest")
+			if r.status != http.StatusCreated {
+				t.Logf("try %d: %s", tries, r)
+			}
+			return r.status == http.StatusCreated
 		})
 		if tries > 1 {
 			s.log.forget() // that it did not

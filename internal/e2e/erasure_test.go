@@ -60,7 +60,7 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
 		var shoppers sync.WaitGroup
 		for range 10 { // a page, of which commits carry many
@@ -89,7 +89,7 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		in := s.receive(t)
 		hook := o.subscribe(t, in.URL, `"*"`).text(t, "id")
 		p := o.create(t, `{"amount":20,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
@@ -128,7 +128,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
 		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
@@ -158,7 +158,7 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		echo := s.receive(t)
 		p := sells(t, s)
-		defer s.log.forget()
+		defer s.log.mute()
 		echo.answers(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
 			_, _ = w.Write(echo.deliveries()[len(echo.deliveries())-1].body)
@@ -201,7 +201,7 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := sells(t, s)
-		defer s.log.forget()
+		defer s.log.mute()
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
@@ -216,7 +216,7 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 func TestErasuresRaceWithMoney(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		for range 6 {
 			p := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`"}`)
@@ -247,7 +247,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		body := `{"amount":100,"paymentMethodId":"sbx_card","hostedCheckout":true,"userEmail":"` + inesMail + `","userName":"` + inesName + `","returnUrl":"https://shop.example/x?who=ines"}`
 		first := o.post(t, "/payments", body, "Idempotency-Key: k1").want(t, http.StatusCreated)
@@ -325,7 +325,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 func TestLateMoneyAfterAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		defer s.log.forget()
+		defer s.log.mute()
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		s.rate(t, "MXN 18.35")
 		p := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
@@ -351,7 +351,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
-		defer s.log.forget()
+		defer s.log.mute()
 		bad, good := s.shop(t), s.shop(t)
 		p := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"x@mail.example"}`)
 		good.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
@@ -395,7 +395,7 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Notifications: 10 * day} })
-		defer s.log.forget()
+		defer s.log.mute()
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t)
 		p := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)

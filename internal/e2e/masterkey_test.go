@@ -172,7 +172,7 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
 	must(t, two.App.Ready(ctx))
 	one.log.take(t, "a work loop failed")
-	defer one.log.forget()
+	defer one.log.mute()
 	r, err := http.Get(one.URL + "/readyz")
 	must(t, err)
 	r.Body.Close()

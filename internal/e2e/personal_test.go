@@ -310,7 +310,7 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
 		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
-		defer s.log.forget()
+		defer s.log.mute()
 
 		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
 			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)

@@ -103,7 +103,7 @@ func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
 func TestShopperIsExportedAndErased(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := sells(t, s)
-		defer s.log.forget() // deliveries that the clock outran
+		defer s.log.mute() // deliveries that the clock outran
 		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
 		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
 		found, err := s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
@@ -253,7 +253,7 @@ func TestPersonalDataEnds(t *testing.T) {
 			c.Retention = privacy.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
 		})
 		p := sells(t, s)
-		defer s.log.forget() // deliveries that the clock outran
+		defer s.log.mute() // deliveries that the clock outran
 		must(t, s.App.Access.WriteKeyUses(ctx))
 		addresses := func() (n int) {
 			for _, e := range p.acts(t) {

@@ -103,7 +103,7 @@ func TestCancelBesidePaid(t *testing.T) {
 		clock.freeze()
 		b := newEndingTill()
 		nodes := []*app.App{node(t, database, clock, b, log), node(t, database, clock, b, log)}
-		defer log.forget() // late money needs the operator
+		defer log.mute() // late money needs the operator
 		who := acme(t, nodes[0])
 		var canceled, completed int
 		const rounds = 40

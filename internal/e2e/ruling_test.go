@@ -248,14 +248,12 @@ func TestStrangeWordIsToldOnce(t *testing.T) {
 		d := op.drilledBy(t)
 		d.lines["acme-1"].fails(strange)
 		d.pay(t, 1, 1)
-		for range 10 {
+		eventually(t, "it is counted ten times", func() bool { // a question may be under way when the clock moves
 			d.pass(t, 6*time.Hour)
-		}
+			return d.App.Providers.UnmappedStatuses()["acme-1"] >= 10
+		})
 		if n := strings.Count(op.log.String(), "blocked_by_compliance"); n != 1 {
 			t.Errorf("the log tells the word %d times", n)
-		}
-		if n := d.App.Providers.UnmappedStatuses()["acme-1"]; n < 10 {
-			t.Errorf("it is counted %d times", n)
 		}
 	})
 }
