@@ -23,7 +23,7 @@ func nextMigrations() fs.FS {
 // newestMigration is the version of the last of the program's own.
 func newestMigration(t testing.TB) int {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/store/migrations/[0-9]*.sql")
+	files, err := filepath.Glob("../../internal/store/schema/migrations/[0-9]*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no migrations", err)
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -93,7 +94,7 @@ type Config struct {
 	Through store.Through
 	// Schema is what Open may do to the database's schema. Migrations are what the next version of
 	// the program would bring, for tests; nil: nothing.
-	Schema     store.Schema
+	Schema     schema.Mode
 	Migrations fs.FS
 }
 
@@ -142,24 +143,24 @@ func Away(err error) bool { return errors.Is(err, store.ErrDown) && !engine.Refu
 // Keyed reports whether a database holds what was encrypted under a master key.
 // It changes nothing, and fails where the database cannot be opened. more is as Config.Migrations.
 func Keyed(ctx context.Context, database string, more fs.FS) (bool, error) {
-	return store.Keyed(ctx, database, more)
+	return schema.Keyed(ctx, database, more)
 }
 
 // What Open may do to a database's schema: bring it up to date; make one where there is none; leave
 // it as it is. An older one is refused where it may not be brought up to date.
 const (
-	MigrateSchema = store.Migrate
-	MakeSchema    = store.Make
-	KeepSchema    = store.Keep
+	MigrateSchema = schema.Migrate
+	MakeSchema    = schema.Make
+	KeepSchema    = schema.Keep
 )
 
 // Migration is a version of the schema, as people see it.
-type Migration = store.Migration
+type Migration = schema.Migration
 
 // Migrations tells what was done to a database's schema and what is left. It changes nothing. more
 // is as Config.Migrations.
 func Migrations(ctx context.Context, database string, more fs.FS) ([]Migration, error) {
-	return store.Migrations(ctx, database, store.Options{Migrations: more})
+	return schema.List(ctx, database, more)
 }
 
 // RepairCounters counts again what the totals of lists are made of, and tells what was mended.

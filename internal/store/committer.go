@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -49,7 +50,7 @@ var (
 
 	// A program that does not know a contract migration gets no row.
 	claimCommitter = engine.Standalone(`INSERT INTO committers (id, fence, done, at, schema)
-SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + selectContracts + `) <= CAST($2 AS BIGINT)
+SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + schema.SelectContracts + `) <= CAST($2 AS BIGINT)
 ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`)
 
 	selectWritten = engine.Statement(`SELECT done FROM committers WHERE id = $1`)
@@ -74,7 +75,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	c.fence = 0
 	err = c.s.db.Lease(ctx, c.s.text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
 	if err == nil && c.fence == 0 {
-		err = errOutdated
+		err = schema.ErrOutdated
 	}
 	if err != nil {
 		c.fence = 0
@@ -98,7 +99,7 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 	pause := minFindPause
 	for {
 		done, err := c.claim(c.s.life)
-		if errors.Is(err, errOutdated) {
+		if errors.Is(err, schema.ErrOutdated) {
 			done, err = c.written(c.s.life)
 		} else if err == nil {
 			c.s.back()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // Whoever looks for a master key learns what opening would say, and changes nothing.
@@ -24,24 +24,24 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if keyed, err := Keyed(ctx, database, nil); err != nil || keyed {
+		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
 		if err := s.Commit(ctx, pay.Change{Sealed: []pay.Sealed{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
 			t.Fatal(err)
 		}
-		if keyed, err := Keyed(ctx, database, nil); err != nil || !keyed {
+		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || !keyed {
 			t.Errorf("a database with a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(fmt.Sprintf(insertVersion, 9999)) }); err != nil {
+		if err := s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("INSERT INTO schema_version (n) VALUES (9999)") }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Keyed(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "start a newer one") {
+		if _, err := schema.Keyed(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "start a newer one") {
 			t.Errorf("a newer program's database: %v", err)
 		}
 	})
 	fresh := filepath.Join(t.TempDir(), "a.db")
-	if keyed, err := Keyed(t.Context(), "sqlite:"+fresh, nil); err != nil || keyed {
+	if keyed, err := schema.Keyed(t.Context(), "sqlite:"+fresh, nil); err != nil || keyed {
 		t.Errorf("a file that is not there is keyed: %v (%v)", keyed, err)
 	}
 	if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {

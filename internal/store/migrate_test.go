@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // oldCounters is how payments were counted before their days were.
@@ -52,7 +53,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations(nil)
+		list, err := schema.Read(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,10 +62,10 @@ func TestMigrationCountsTheDays(t *testing.T) {
 				return err
 			}
 			ran := 0
-			for _, migration := range list {
-				if strings.Contains(migration.text, "CREATE TABLE tallies") || strings.Contains(migration.text, "CREATE TABLE watermarks") {
+			for _, text := range list.Texts() {
+				if strings.Contains(text, "CREATE TABLE tallies") || strings.Contains(text, "CREATE TABLE watermarks") {
 					ran++
-					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}
@@ -155,7 +156,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	if got := sorted(""); got != "aAbB" || len(find()) != 3 {
 		t.Fatalf("the old tables sort %s and have %v: there is nothing to migrate", got, find())
 	}
-	collateBaseline := engine.PostgreSQL.SQL(regexp.MustCompile(`\{collate [^}]*\}`).FindString(baselineText))
+	collateBaseline := engine.PostgreSQL.SQL(regexp.MustCompile(`\{collate [^}]*\}`).FindString(schema.Baseline))
 	err = s.db.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(collateBaseline) })
 	if got := sorted(" -- again"); err != nil || got != "ABab" || len(find()) > 0 {
 		t.Errorf("after the migration (%v) keys sort %s, and %v are left", err, got, find())
@@ -199,7 +200,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations(nil)
+		list, err := schema.Read(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,10 +209,10 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			if err := m.Exec("DROP INDEX claims_dispute; ALTER TABLE claims DROP COLUMN dispute"); err != nil {
 				return err
 			}
-			for _, migration := range list {
-				if strings.Contains(migration.text, "INDEX claims_dispute") {
+			for _, text := range list.Texts() {
+				if strings.Contains(text, "INDEX claims_dispute") {
 					ran++
-					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // misfit is a payment of a scope and so many notices that did not fit it.
@@ -186,7 +187,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err := s.Commit(ctx, closing); err != nil {
 			t.Fatal(err)
 		}
-		list, err := migrations(nil)
+		list, err := schema.Read(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,10 +196,10 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 			if err := m.Exec(beforeMisfits); err != nil {
 				return err
 			}
-			for _, migration := range list {
-				if strings.Contains(migration.text, "CREATE TABLE misfits") {
+			for _, text := range list.Texts() {
+				if strings.Contains(text, "CREATE TABLE misfits") {
 					ran++
-					if err := m.Exec(s.db.Dialect().SQL(migration.text)); err != nil {
+					if err := m.Exec(s.db.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -252,7 +253,7 @@ func (s *core) Serve(ctx context.Context) error {
 	if s.shared != nil { // the schema of a simulation is whole, and no newer program comes while weeks pass
 		return nil
 	}
-	s.group.Go(s.finish)
+	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.db, s.log) })
 	if !s.db.Alone() {
 		s.group.Go(s.live)
 	}
@@ -263,10 +264,10 @@ func (s *core) Serve(ctx context.Context) error {
 // this one while it is heard of.
 func (s *core) live() {
 	for {
-		if at := s.wrote.Load(); at == nil || time.Since(*at) >= aliveEvery {
+		if at := s.wrote.Load(); at == nil || time.Since(*at) >= schema.AliveEvery {
 			_ = s.Commit(s.life, pay.Change{}) // what stops it is told of elsewhere
 		}
-		if !engine.Rest(aliveEvery, s.closing) {
+		if !engine.Rest(schema.AliveEvery, s.closing) {
 			return
 		}
 	}

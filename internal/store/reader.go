@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // Reader is a database that is only read, by a few connections of its own: it starts nothing and
@@ -53,12 +54,12 @@ func (r *Reader) SealWith(key []byte) { r.key = key }
 
 // current refuses another schema than this program's: its rules are not ours.
 func (r *Reader) current(ctx context.Context, more fs.FS) error {
-	list, err := migrations(more)
+	list, err := schema.Read(more)
 	if err != nil {
 		return err
 	}
 	err = r.read(ctx, func(ask engine.Asking) error {
-		return suits(func(text string, each func(engine.Row) error) error { return ask(text, nil, each) }, list)
+		return list.Suits(func(text string, each func(engine.Row) error) error { return ask(text, nil, each) })
 	})
 	if engine.MayNotWrite(err) {
 		return fmt.Errorf("open the database: SQLite keeps two files beside one that no service has open, and may not make them there: check a copy: %w", err)

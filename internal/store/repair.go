@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // A counter is as wrong as the rows and the counter of one snapshot differ: a commit changes both by
@@ -107,7 +108,7 @@ func (s *core) repair(ctx context.Context, text string) (mended []string, err er
 		if !engine.LockTaken(err) || tries == repairTries {
 			return mended, err
 		}
-		if !engine.Rest(time.Duration(tries)*minLockPause, ctx.Done()) {
+		if !engine.Rest(time.Duration(tries)*schema.LockPause, ctx.Done()) {
 			return nil, ctx.Err()
 		}
 	}

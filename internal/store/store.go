@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -87,7 +88,7 @@ type Options struct {
 	Through Through
 	// Schema is what Open may do to the schema. Migrations are files beside the program's own: what
 	// the next version of it would bring, for tests.
-	Schema     Schema
+	Schema     schema.Mode
 	Migrations fs.FS
 }
 
@@ -98,7 +99,7 @@ type core struct {
 	delivered  func([]Dispatch)
 	widened    func()
 	written    func(*pay.Change)
-	migrations []migration
+	migrations schema.Known
 	shared     *Shared           // nil: the database is this Store's alone
 	texts      map[string]string // a query's text for the engine; of the process, never written
 
@@ -159,7 +160,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	list, err := migrations(o.Migrations)
+	list, err := schema.Read(o.Migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bring(ctx, db, list, o); err != nil {
+	if err := list.Bring(ctx, db, o.Schema, o.Log); err != nil {
 		db.Close()
 		return nil, err
 	}
@@ -237,6 +238,12 @@ func (s *core) leave() error {
 		err = errors.Join(err, c.drop(ctx))
 	}
 	return err
+}
+
+// Contract does the contract migrations that are left, and waits so long for older programs to go. It
+// returns what the migrations wait for that are left, nil where none is.
+func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
+	return s.migrations.Contract(ctx, s.db, s.log, patience)
 }
 
 // Ping reports whether the database answers.

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // beforeStrays is how the schema was before payments knew of late money.
@@ -47,7 +48,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := migrations(nil)
+		list, err := schema.Read(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,9 +56,9 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 			if err := m.Exec(beforeStrays); err != nil {
 				return err
 			}
-			for _, migration := range list {
-				if strings.Contains(migration.text, `"strays"`) {
-					return m.Exec(s.db.Dialect().SQL(migration.text))
+			for _, text := range list.Texts() {
+				if strings.Contains(text, `"strays"`) {
+					return m.Exec(s.db.Dialect().SQL(text))
 				}
 			}
 			t.Error("no migration notes late money")

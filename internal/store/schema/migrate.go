@@ -1,4 +1,8 @@
-package store
+// Package schema is what the tables are made of: the migrations, one after the other, and what brings a
+// database to them while older programs use it.
+//
+// It knows the tables' columns as SQL alone. What a row means, and how one is read or written, is above it.
+package schema
 
 import (
 	"context"
@@ -13,20 +17,20 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Schema says what Open may do to the schema of a database.
-type Schema int
+// Mode says what may be done to the schema of a database that is opened.
+type Mode int
 
 const (
 	// Migrate brings it up to date, but for contract migrations that older programs do not bear.
-	Migrate Schema = iota
+	Migrate Mode = iota
 	// Make makes it where there is none, and refuses an older one.
 	Make
 	// Keep changes nothing, and refuses an older one.
 	Keep
 )
 
-// errOutdated: a contract migration was done that the program does not know, so it may not write.
-var errOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
+// ErrOutdated: a contract migration was done that the program does not know, so it may not write.
+var ErrOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
 	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
@@ -34,14 +38,16 @@ const (
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
 	// olderAlive is how long a committer of an older program is taken for alive after it was
-	// last heard of. A node without work is heard of every aliveEvery.
+	// last heard of.
 	olderAlive = 90 * time.Second
-	aliveEvery = 30 * time.Second
+	// AliveEvery is how often a node without work is heard of.
+	AliveEvery = 30 * time.Second
 
 	// barOlder is for one that slept, say: its batches are refused, and it cannot claim its row.
 	barOlder = `UPDATE committers SET fence = fence + 1 WHERE schema < %d`
 
-	minLockPause   = 100 * time.Millisecond
+	// LockPause is how long who did not get its lock waits at first, before it tries again.
+	LockPause      = 100 * time.Millisecond
 	maxLockPause   = 5 * time.Second
 	migrationTries = 120 // ten minutes
 )
@@ -49,8 +55,8 @@ const (
 var (
 	selectMade     = engine.Statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
 	selectMigrated = engine.Statement(`SELECT n FROM schema_version`)
-	// The column is there from the first migration on that is a file.
-	selectContracts = engine.Statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
+	// SelectContracts tells the newest contract migration that was done, 0 for none. The column is there from the first migration on that is a file.
+	SelectContracts = engine.Statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
 	selectOlder     = engine.Statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
 )
 
@@ -78,7 +84,7 @@ func (done versions) known(newest int, query engine.QueryFunc) error {
 		return nil
 	}
 	if done[baseline+1] {
-		if err := query(selectContracts, func(r engine.Row) error { return r.Scan(&floor) }); err != nil {
+		if err := query(SelectContracts, func(r engine.Row) error { return r.Scan(&floor) }); err != nil {
 			return err
 		}
 	}
@@ -89,8 +95,8 @@ func (done versions) known(newest int, query engine.QueryFunc) error {
 }
 
 // left lists those that are not done.
-func (done versions) left(list []migration) (left []migration) {
-	for _, m := range list {
+func (done versions) left(known Known) (left []migration) {
+	for _, m := range known {
 		if !done[m.version] {
 			left = append(left, m)
 		}
@@ -100,7 +106,7 @@ func (done versions) left(list []migration) (left []migration) {
 
 // migrate does the migrations that are left, but for the contract migrations of a database that is in use:
 // contract does those. Any number of nodes may start at once.
-func migrate(ctx context.Context, db engine.DB, list []migration, log *slog.Logger) error {
+func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) error {
 	var left []migration
 	err := db.Migrate(ctx, func(m engine.Migrator) error {
 		if err := m.Exec(createVersions); err != nil {
@@ -110,10 +116,10 @@ func migrate(ctx context.Context, db engine.DB, list []migration, log *slog.Logg
 		if err != nil {
 			return err
 		}
-		if err := done.known(len(list), m.Query); err != nil {
+		if err := done.known(len(known), m.Query); err != nil {
 			return err
 		}
-		left = done.left(list)
+		left = done.left(known)
 		fresh := len(done) == 0
 		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses it, or all have to be stopped
 			if err := m.Exec(db.Dialect().SQL(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
@@ -137,17 +143,19 @@ func migrate(ctx context.Context, db engine.DB, list []migration, log *slog.Logg
 	return nil
 }
 
-// bring makes the schema what the program needs, or refuses it, as the options say.
-func bring(ctx context.Context, db engine.DB, list []migration, o Options) error {
-	if o.Schema == Make {
+// Bring makes the schema what the program needs, or refuses it, as the mode says.
+//
+// Errors: engine.ErrOldSchema.
+func (known Known) Bring(ctx context.Context, db engine.DB, mode Mode, log *slog.Logger) error {
+	if mode == Make {
 		if made, err := hasTables(engine.Outside(ctx, db)); err != nil || made {
-			return errors.Join(err, fits(ctx, db, list))
+			return errors.Join(err, known.fits(ctx, db))
 		}
 	}
-	if o.Schema == Keep {
-		return fits(ctx, db, list)
+	if mode == Keep {
+		return known.fits(ctx, db)
 	}
-	return migrate(ctx, db, list, o.Log)
+	return known.migrate(ctx, db, log)
 }
 
 // note is the statement that says that a migration was done.
@@ -203,7 +211,7 @@ func (m migration) runAside(to engine.Migrator, d engine.Dialect) error {
 
 // patiently tries a migration again that did not get its locks.
 func (m migration) patiently(ctx context.Context, log *slog.Logger, do func() error) error {
-	pause := minLockPause
+	pause := LockPause
 	for tries := 1; ; tries++ {
 		err := do()
 		if !engine.LockTaken(err) || tries == migrationTries {
@@ -277,35 +285,36 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 // contract does the contract migrations that are left. It stops at the first that has to wait.
 //
 // Errors: *errOlder.
-func (s *core) contract(ctx context.Context) error {
-	done, err := readVersions(engine.Outside(ctx, s.db))
+func (known Known) contract(ctx context.Context, db engine.DB, log *slog.Logger) error {
+	done, err := readVersions(engine.Outside(ctx, db))
 	if err != nil {
 		return err
 	}
-	for _, m := range done.left(s.migrations) {
+	for _, m := range done.left(known) {
 		if !m.contract {
 			return fmt.Errorf("%s is not done", m)
 		}
-		if err := m.contractAlone(ctx, s.db, s.log); err != nil {
+		if err := m.contractAlone(ctx, db, log); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish does the contract migrations that are left as soon as no older program is alive.
-func (s *core) finish() {
+// Finish does the contract migrations that are left as soon as no older program is alive. It returns
+// when none is left, when life ends, or when closing is closed.
+func (known Known) Finish(life context.Context, closing <-chan struct{}, db engine.DB, log *slog.Logger) {
 	said := false
 	for {
-		err := s.contract(s.life)
-		if err == nil || s.life.Err() != nil {
+		err := known.contract(life, db, log)
+		if err == nil || life.Err() != nil {
 			return
 		}
 		if _, waits := errors.AsType[*errOlder](err); !waits || !said {
-			s.log.Info("a contract migration waits", "error", err)
+			log.Info("a contract migration waits", "error", err)
 			said = waits
 		}
-		if !engine.Rest(aliveEvery, s.closing) {
+		if !engine.Rest(AliveEvery, closing) {
 			return
 		}
 	}
@@ -313,13 +322,13 @@ func (s *core) finish() {
 
 // Contract does the contract migrations that are left, and waits so long for older programs to go. It
 // returns what the migrations wait for that are left, nil where none is.
-func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	if err := s.db.Claim(); err != nil { // an SQLite file that is served: by whom is not known
+func (known Known) Contract(ctx context.Context, db engine.DB, log *slog.Logger, patience time.Duration) (waits, err error) {
+	if err := db.Claim(); err != nil { // an SQLite file that is served: by whom is not known
 		return err, nil
 	}
 	until := time.Now().Add(patience)
 	for {
-		err := s.contract(ctx)
+		err := known.contract(ctx, db, log)
 		_, older := errors.AsType[*errOlder](err)
 		if !older {
 			return nil, err
@@ -339,11 +348,13 @@ type Migration struct {
 	Waits    string // for what; "" where it would be done now
 }
 
-// Migrations tells what was done to a database and what Migrate would do. It changes nothing.
+// List tells what was done to a database and what Migrate would do. It changes nothing.
 //
 // Errors: that the database is a newer program's, or cannot be reached.
-func Migrations(ctx context.Context, database string, o Options) ([]Migration, error) {
-	list, err := migrations(o.Migrations)
+//
+// more are files of migrations beside the program's own; nil is none.
+func List(ctx context.Context, database string, more fs.FS) ([]Migration, error) {
+	list, err := Read(more)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +382,7 @@ func Migrations(ctx context.Context, database string, o Options) ([]Migration, e
 }
 
 // look opens a database only to look at it; nil where there is none yet, or it has no tables.
-func look(ctx context.Context, database string, list []migration) (db engine.DB, done versions, err error) {
+func look(ctx context.Context, database string, list Known) (db engine.DB, done versions, err error) {
 	if err := engine.CheckAddress(database); err != nil {
 		return nil, nil, err
 	}
@@ -403,15 +414,17 @@ func hasTables(query engine.QueryFunc) (bool, error) {
 }
 
 // fits refuses a database that the program may not change and cannot use as it is.
-func fits(ctx context.Context, db engine.DB, list []migration) error {
-	if err := suits(engine.Outside(ctx, db), list); err != nil {
+func (known Known) fits(ctx context.Context, db engine.DB) error {
+	if err := known.Suits(engine.Outside(ctx, db)); err != nil {
 		return err
 	}
 	return db.Ready(ctx)
 }
 
-// suits refuses a schema that the program does not know, or that is not what it needs.
-func suits(query engine.QueryFunc, list []migration) error {
+// Suits refuses a schema that the program does not know, or that is not what it needs.
+//
+// Errors: engine.ErrOldSchema.
+func (known Known) Suits(query engine.QueryFunc) error {
 	made, err := hasTables(query)
 	if err != nil {
 		return err
@@ -423,10 +436,10 @@ func suits(query engine.QueryFunc, list []migration) error {
 	if err != nil {
 		return err
 	}
-	if err := done.known(len(list), query); err != nil {
+	if err := done.known(len(known), query); err != nil {
 		return err
 	}
-	for _, m := range done.left(list) {
+	for _, m := range done.left(known) {
 		if !m.contract || m.version <= baseline {
 			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", engine.ErrOldSchema, m)
 		}
@@ -438,10 +451,10 @@ func suits(query engine.QueryFunc, list []migration) error {
 // changes nothing, and fails where Open would: the database cannot be reached, or
 // is a newer program's.
 //
-// more is as Options.Migrations.
+// more is as for Migrations.
 func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err error) {
 	var n int64
-	list, err := migrations(more)
+	list, err := Read(more)
 	if err != nil {
 		return false, err
 	}

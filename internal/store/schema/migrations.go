@@ -1,4 +1,4 @@
-package store
+package schema
 
 import (
 	"embed"
@@ -32,8 +32,8 @@ var baselineFile string
 
 var madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
 
-// baselineText is baseline.sql, where {collate} names the tables that it makes.
-var baselineText = func() string {
+// Baseline is baseline.sql, where {collate} names the tables that it makes.
+var Baseline = func() string {
 	var names []string
 	for _, found := range madeTable.FindAllStringSubmatch(baselineFile, -1) {
 		names = append(names, found[1])
@@ -68,9 +68,21 @@ func (m migration) statements() (list []string) {
 
 var migrationFile = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(expand|contract)\.sql$`)
 
-// migrations lists them all: the program's own, and then those of more, which may be nil.
-func migrations(more fs.FS) ([]migration, error) {
-	list, err := cutBaseline(baselineText)
+// Known is all versions of the schema that a program knows, the oldest first.
+type Known []migration
+
+// Texts are what each version does, as it stands in its file. It is for tests that run one again.
+func (known Known) Texts() []string {
+	texts := make([]string, len(known))
+	for i, m := range known {
+		texts[i] = m.text
+	}
+	return texts
+}
+
+// Read lists them all: the program's own, and then those of more, which may be nil.
+func Read(more fs.FS) (Known, error) {
+	list, err := cutBaseline(Baseline)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +113,7 @@ func migrations(more fs.FS) ([]migration, error) {
 }
 
 // cutBaseline cuts the text at its "-- version N" lines.
-func cutBaseline(text string) (list []migration, err error) {
+func cutBaseline(text string) (list Known, err error) {
 	parts := strings.Split(text, "\n-- version ")
 	for i, part := range parts[1:] {
 		number, text, _ := strings.Cut(part, "\n")

@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// hazards are what a migration may not say, because programs beside it would fail or wait.
+var hazards = []struct {
+	pattern *regexp.Regexp
+	expand  bool // in expand migrations alone
+	why     string
+}{
+	{regexp.MustCompile(`(?i)\bDROP (TABLE|COLUMN)|\bRENAME\b`), true, "older programs use it"},
+	{regexp.MustCompile(`(?i)\bSET NOT NULL|\bALTER COLUMN \w+ TYPE|\bSET DATA TYPE`), true, "it reads or writes the whole table under a lock, and older programs may break it"},
+	{regexp.MustCompile(`(?i)ADD COLUMN \w+ \w+ NOT NULL\s*(;|,|$)`), true, "older programs do not fill it in: give it a DEFAULT"},
+	{regexp.MustCompile(`(?i)\bCREATE (UNIQUE )?INDEX (IF|\w)`), false, "it locks the table: say {concurrently}"},
+	{regexp.MustCompile(`(?i)^\s*(UPDATE|DELETE)\b`), false, "it takes as long as the table is large: say -- again and again, with a LIMIT"},
+	{regexp.MustCompile(`(?i)ADD CONSTRAINT`), false, "it reads the whole table under a lock"},
+}
+
+// hazard says what is wrong with a migration, "" where nothing is. A table that it makes itself is nobody's yet.
+func (m migration) hazard() string {
+	for _, statement := range m.statements() {
+		for _, h := range hazards {
+			if h.expand && m.contract || m.repeated && strings.Contains(h.why, "again and again") {
+				continue
+			}
+			if h.pattern.MatchString(statement) && !ofItsOwn(m.text, statement) {
+				return fmt.Sprintf("%s: %s", strings.TrimSpace(statement), h.why)
+			}
+		}
+	}
+	if m.repeated && !strings.Contains(m.text, "LIMIT") {
+		return "what is done again and again needs a LIMIT"
+	}
+	return ""
+}
+
+var indexed = regexp.MustCompile(`(?i)CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)`)
+
+func ofItsOwn(text, statement string) bool {
+	on := indexed.FindStringSubmatch(statement)
+	return on != nil && strings.Contains(text, "CREATE TABLE "+on[1]+" ")
+}
+
+// No migration stops those who run beside it.
+func TestMigrationsStopNobody(t *testing.T) {
+	list, err := Read(next())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list[baseline:] {
+		if why := m.hazard(); why != "" {
+			t.Errorf("%s: %s", m, why)
+		}
+	}
+	for _, bad := range []migration{
+		{text: "ALTER TABLE payments DROP COLUMN doc;"}, {text: "ALTER TABLE payments RENAME TO paid;"}, {text: "ALTER TABLE payments ALTER COLUMN doc TYPE JSONB;"},
+		{text: "ALTER TABLE payments ADD COLUMN x BIGINT NOT NULL;"}, {text: "CREATE INDEX a ON payments (id);"}, {contract: true, text: "CREATE UNIQUE INDEX a ON payments (id);"},
+		{text: "UPDATE payments SET note = '';"}, {text: "-- again and again\nUPDATE payments SET note = ''", repeated: true, aside: true},
+		{contract: true, text: "ALTER TABLE payments ADD CONSTRAINT x CHECK (id <> '');"},
+	} {
+		if bad.hazard() == "" {
+			t.Errorf("%q passes", bad.text)
+		}
+	}
+}
