@@ -61,18 +61,18 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 
 // List reads all provider accounts, the removed ones too.
 func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
-	return many(ctx, s, selectAccounts, accountsTable.scan(s))
+	return many(ctx, s.b, selectAccounts, accountsTable.scan(s.b.personal))
 }
 
 // Get reads a provider account. ErrNotFound where there never was one.
 func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
-	return one(ctx, s, selectAccount, accountsTable.scan(s), id)
+	return one(ctx, s.b, selectAccount, accountsTable.scan(s.b.personal), id)
 }
 
 // Mark moves with every change of an account: rows are not deleted, and a
 // change adds one to a version.
 func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
-	return one(ctx, s, selectAccountsMark, func(r engine.Row) (n int64, err error) {
+	return one(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	})
@@ -81,7 +81,7 @@ func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 // OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
 // provider account. It scans what is open: it is for the operator.
 func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
-	n, err := one(ctx, s, selectOpenAt, func(r engine.Row) (n int64, err error) {
+	n, err := one(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	}, `"provider":"`+account+`"`, account)

@@ -102,8 +102,8 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 // List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
 func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
-	scan := auditTable.scan(s)
-	return many(ctx, s, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+	scan := auditTable.scan(s.b.personal)
+	return many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
 		var address, note string
 		e, err := scan(rowWith{rowWith{r, &note}, &address})
 		e.By.IP = address

@@ -51,31 +51,31 @@ SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND st
 
 // Get reads a batch of payouts with its file. ErrNotFound.
 func (s *Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s, selectBatch, batchesTable.scan(s), id)
+	return one(ctx, s.b, selectBatch, batchesTable.scan(s.b.personal), id)
 }
 
 // After reads the batch with the next id. ErrNotFound.
 func (s *Batches) After(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s, selectBatchAfter, batchesTable.scan(s), id)
+	return one(ctx, s.b, selectBatchAfter, batchesTable.scan(s.b.personal), id)
 }
 
 // Last is the number of an account's newest batch, 0 where it has none.
 func (s *Batches) Last(ctx context.Context, account string) (int, error) {
-	n, err := one(ctx, s, selectLastBatch, scanInt, account)
+	n, err := one(ctx, s.b, selectLastBatch, scanInt, account)
 	return int(n), err
 }
 
 // List lists batches without their files, of one account or of all, the newest first.
 func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return many(ctx, s, listBatches, batchesTable.scan(s), account, limit)
+	return many(ctx, s.b, listBatches, batchesTable.scan(s.b.personal), account, limit)
 }
 
 // Batchable lists withdrawals that wait for a batch of an account, after an id.
 func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectBatchable, withdrawalsTable.scan(s), account, after, limit)
+	return many(ctx, s.b, selectBatchable, withdrawalsTable.scan(s.b.personal), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in the order of its lines.
 func (s *Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectBatched, withdrawalsTable.scan(s), batch)
+	return many(ctx, s.b, selectBatched, withdrawalsTable.scan(s.b.personal), batch)
 }

@@ -65,7 +65,7 @@ func (d *claimDocument) of(f *fields, c *pay.Claim) {
 func (d *claimDocument) into(f *fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
 	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
-	c.Evidence, c.Timeline, c.Sequence, c.Resolved = f.s.openEvidence(c.ID, d.Evidence), d.Timeline, d.Sequence, fromMicros(d.Resolved)
+	c.Evidence, c.Timeline, c.Sequence, c.Resolved = f.personal.openEvidence(c.ID, d.Evidence), d.Timeline, d.Sequence, fromMicros(d.Resolved)
 	return nil
 }
 
@@ -79,15 +79,15 @@ var filesTable = describe(table[pay.File]{
 		f.text("shop!", &e.Shop)
 		f.flag("live!", &e.Live)
 		f.text("claim!", &e.Claim)
-		f.converted("name!", func() string { return f.seal(fileName.about(e.ID), []byte(e.Name)) }, func(text string) error {
-			name, err := f.open(fileName.about(e.ID), text)
+		f.converted("name!", func() string { return f.personal.seal(fileName.about(e.ID), []byte(e.Name)) }, func(text string) error {
+			name, err := f.personal.open(fileName.about(e.ID), text)
 			e.Name = string(name)
 			return err
 		})
 		f.text("type!", &e.Type)
 		f.time("created_at!", &e.At)
 		f.converted("content!", func() string { return e.Sealed }, func(text string) (err error) {
-			e.Content, err = f.openFile(e.ID, text)
+			e.Content, err = f.personal.openFile(e.ID, text)
 			return err
 		})
 	},
@@ -100,13 +100,13 @@ var (
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
 func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
-	return one(ctx, s, selectClaim, claimsTable.scan(s), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectClaim, claimsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
 func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	return one(ctx, s, selectAnyClaim, claimsTable.scan(s), id)
+	return one(ctx, s.b, selectAnyClaim, claimsTable.scan(s.b.personal), id)
 }
 
 // ClaimFilter selects claims. Empty fields select all.
@@ -134,17 +134,17 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 // selects.
 func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
-	total, err := one(ctx, s, countClaims, scanInt, where...)
+	total, err := one(ctx, s.b, countClaims, scanInt, where...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listClaims, claimsTable.scan(s), append(where, before(f.After), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listClaims, claimsTable.scan(s.b.personal), append(where, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
 func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
-	return many(ctx, s, listAnyClaims, claimsTable.scan(s), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return many(ctx, s.b, listAnyClaims, claimsTable.scan(s.b.personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
 // Open claims of disputes are always due some time: the index of due claims has them.
@@ -154,7 +154,7 @@ WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 // OldestDispute returns the earliest deadline for evidence of all open disputes in
 // production; zero where there is none.
 func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
-	at, err := one(ctx, s, oldestDispute, scanInt)
+	at, err := one(ctx, s.b, oldestDispute, scanInt)
 	return fromMicros(at), err
 }
 
@@ -163,7 +163,7 @@ var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.list)
 // Lease takes claims that are due; nobody else gets them before until.
 // The lease is not a version: whoever decides meanwhile is not stale.
 func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
-	return leased(ctx, s, claimDuty, claimsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, claimDuty, claimsTable.scan(s.b.personal), now, until, limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + filesTable.list + ` FROM files
@@ -172,5 +172,5 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
 func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
-	return one(ctx, s, selectFile, filesTable.scan(s), evidence, claim, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectFile, filesTable.scan(s.b.personal), evidence, claim, scope.Shop, scope.Live)
 }

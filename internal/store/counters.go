@@ -117,14 +117,14 @@ RETURNING day`)
 )
 
 // young is the first day that may have payments which allDays lacks.
-func (s *core) young() int64 { return max(0, s.rolledUp.Load()-slackDays) }
+func (b *base) young() int64 { return max(0, b.rolledUp.Load()-slackDays) }
 
 // readRolledUp learns which days are rolled up.
-func (s *core) readRolledUp(ctx context.Context) (day int64, err error) {
-	if day, err = one(ctx, s, selectRolledUp, scanInt); err != nil {
+func (b *base) readRolledUp(ctx context.Context) (day int64, err error) {
+	if day, err = one(ctx, b, selectRolledUp, scanInt); err != nil {
 		return 0, fmt.Errorf("read how far counters are rolled up: %w", err)
 	}
-	s.rolledUp.Store(day)
+	b.rolledUp.Store(day)
 	return day, nil
 }
 

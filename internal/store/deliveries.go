@@ -65,15 +65,15 @@ func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
 const deliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
-func (s *core) scanDispatch() func(engine.Row) (Dispatch, error) {
-	scan := deliveriesTable.scan(s)
+func scanDispatch(b *base) func(engine.Row) (Dispatch, error) {
+	scan := deliveriesTable.scan(b.personal)
 	return func(r engine.Row) (Dispatch, error) {
 		var body string
 		d, err := scan(rowWith{r, &body})
 		if err != nil {
 			return Dispatch{Delivery: d}, err
 		}
-		payload, err := s.personal.open(eventPayload.about(d.Event), body)
+		payload, err := b.personal.open(eventPayload.about(d.Event), body)
 		return Dispatch{Delivery: d, Payload: payload}, err
 	}
 }
@@ -87,19 +87,19 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 
 // Any reads a delivery of any tenant, for the dispatcher.
 func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
-	return one(ctx, s, selectAnyDelivery, deliveriesTable.scan(s), id)
+	return one(ctx, s.b, selectAnyDelivery, deliveriesTable.scan(s.b.personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
 func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
-	return one(ctx, s, selectDelivery, s.scanDispatch(), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Lease takes deliveries that are due; nobody else gets them before
 // until.
 func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
-	return leased(ctx, s, deliveryDuty, s.scanDispatch(), now, until, limit)
+	return leased(ctx, s.b, deliveryDuty, scanDispatch(s.b), now, until, limit)
 }
 
 var (
@@ -127,11 +127,11 @@ type Parking struct {
 // Park lets deliveries wait for their endpoint: they do not come due. Like a
 // lease it is no version; one that moved meanwhile stays as it is.
 func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
-	rows := engine.NewRows(s.db.Dialect(), parkRows, len(list))
+	rows := engine.NewRows(s.b.db.Dialect(), parkRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(p.Version).Next()
 	}
-	return s.db.Lease(ctx, s.text(parkDeliveries), rows.Args(), nil)
+	return s.b.db.Lease(ctx, s.b.text(parkDeliveries), rows.Args(), nil)
 }
 
 var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
@@ -145,11 +145,11 @@ type Postponement struct {
 
 // Postpone gives deliveries back until a time, of those that are still leased as they were.
 func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
-	rows := engine.NewRows(s.db.Dialect(), postponeRows, len(list))
+	rows := engine.NewRows(s.b.db.Dialect(), postponeRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(micros(p.Leased), micros(p.Until)).Next()
 	}
-	return s.db.Lease(ctx, s.text(postponeDeliveries), rows.Args(), nil)
+	return s.b.db.Lease(ctx, s.b.text(postponeDeliveries), rows.Args(), nil)
 }
 
 var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
@@ -170,15 +170,15 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, e
 			args[i] = ids[i]
 		}
 	}
-	return many(ctx, s, selectAhead, deliveriesTable.scan(s), args...)
+	return many(ctx, s.b, selectAhead, deliveriesTable.scan(s.b.personal), args...)
 }
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
 // nobody else gets them before until.
 func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
-	scan := s.scanDispatch()
-	err := s.db.Lease(ctx, s.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r engine.Row) error {
+	scan := scanDispatch(s.b)
+	err := s.b.db.Lease(ctx, s.b.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r engine.Row) error {
 		d, err := scan(r)
 		list = append(list, d)
 		return err
@@ -236,7 +236,7 @@ func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription str
 		at = micros(f.After.CreatedAt)
 		to = min(to, at+1)
 	}
-	return many(ctx, s, listDeliveries, deliveriesTable.scan(s), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+	return many(ctx, s.b, listDeliveries, deliveriesTable.scan(s.b.personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
 		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
 }
 
@@ -270,11 +270,11 @@ func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryF
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := f.bounds()
-		return one(ctx, s, countDeliveryRange, scanInt, subscription, status, kind, from, to)
+		return one(ctx, s.b, countDeliveryRange, scanInt, subscription, status, kind, from, to)
 	}
 	total := int64(0)
 	for _, count := range []string{countDeliveries, countPendingDeliveries} {
-		n, err := one(ctx, s, count, scanInt, subscription, status, kind)
+		n, err := one(ctx, s.b, count, scanInt, subscription, status, kind)
 		if err != nil {
 			return 0, err
 		}

@@ -87,13 +87,13 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 // List lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return many(ctx, s, selectReconciliations, reconciliationsTable.scan(s), account, limit)
+	return many(ctx, s.b, selectReconciliations, reconciliationsTable.scan(s.b.personal), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
 func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
-	return many(ctx, s, selectOpenDrifts, driftsTable.scan(s), account)
+	return many(ctx, s.b, selectOpenDrifts, driftsTable.scan(s.b.personal), account)
 }
 
 // Drifted is how many differences from providers' reports a merchant's books
@@ -106,7 +106,7 @@ type Drifted struct {
 
 // Drift reads a merchant's differences that are open.
 func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
-	return one(ctx, s, selectDrift, func(r engine.Row) (d Drifted, err error) {
+	return one(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
 		d.Since = fromMicros(since)

@@ -104,17 +104,17 @@ func duties() []duty {
 // lease takes at most limit rows that are due, and as many that a test clock
 // makes due; nobody else gets them before until, in the row's clock. A row that each
 // cannot read is set aside and holds up no other.
-func (s *core) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
+func (b *base) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{micros(now), micros(until), limit}
 	var bad unreadable
-	err := s.db.Lease(ctx, s.text(d.plain), args, bad.skipped(each))
-	if err == nil && s.clocked.Load() {
-		err = s.db.Lease(ctx, s.text(d.clocked), args, bad.skipped(each))
+	err := b.db.Lease(ctx, b.text(d.plain), args, bad.skipped(each))
+	if err == nil && b.clocked.Load() {
+		err = b.db.Lease(ctx, b.text(d.clocked), args, bad.skipped(each))
 	}
 	if len(bad) == 0 {
 		return err
 	}
-	return errors.Join(err, s.quarantine(ctx, d, now, bad))
+	return errors.Join(err, b.quarantine(ctx, d, now, bad))
 }
 
 var oldestDue = engine.Statement(func() string {
@@ -191,14 +191,14 @@ var (
 
 // Get reads a merchant's test clock. ErrNotFound where it was never moved.
 func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
-	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
+	return one(ctx, s.b, selectClock, clocksTable.scan(s.b.personal), merchant)
 }
 
 // List reads the test clocks that were moved. Leases heed them from then on.
 func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
-	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
+	list, err := many(ctx, s.b, selectClocks, clocksTable.scan(s.b.personal))
 	if err == nil {
-		s.clocked.Store(len(list) > 0)
+		s.b.clocked.Store(len(list) > 0)
 	}
 	return list, err
 }

@@ -115,7 +115,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 
 // Retained reads how far data of a kind was looked through; the zero value where it never was.
 func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
-	v, err := one(ctx, s, selectRetained, retentionTable.scan(s), kind)
+	v, err := one(ctx, s.b, selectRetained, retentionTable.scan(s.b.personal), kind)
 	if errors.Is(err, ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
 	}
@@ -126,7 +126,7 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 // cannot be read hides no other: unread are the ids of those.
 func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
-		some, err := eachOf(ctx, s, text, merchant, paymentsTable.scan(s), func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, s.b, text, merchant, paymentsTable.scan(s.b.personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -136,17 +136,16 @@ func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Paym
 
 // Each is Payments.Each for checkout sessions.
 func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
-	return eachOf(ctx, s, selectSomeSessions, merchant, sessionsTable.scan(s), func(v *pay.Session) string { return v.ID }, each)
+	return eachOf(ctx, s.b, selectSomeSessions, merchant, sessionsTable.scan(s.b.personal), func(v *pay.Session) string { return v.ID }, each)
 }
 
 // eachPage is how many rows are read at a time.
 const eachPage = 1000
 
-func eachOf[T any](ctx context.Context, b based, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
-	s := b.base()
+func eachOf[T any](ctx context.Context, b *base, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
 	for after, more := "", true; more; {
 		n := 0
-		err := s.query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
+		err := b.query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
 			v, err := scan(r)
 			key := id(&v)
 			switch {
@@ -171,26 +170,26 @@ func eachOf[T any](ctx context.Context, b based, text, merchant string, scan fun
 // Old lists the payments of all merchants whose ids are between two, by id, but for those
 // that are erased.
 func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return many(ctx, s, selectOldPayments, scanID, after, below, limit)
+	return many(ctx, s.b, selectOldPayments, scanID, after, below, limit)
 }
 
 // Old lists the claims of all merchants whose ids are between two, by id.
 func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return many(ctx, s, selectOldClaims, scanID, after, below, limit)
+	return many(ctx, s.b, selectOldClaims, scanID, after, below, limit)
 }
 
 func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
 // Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
 func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
-	return many(ctx, s, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
+	return many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
 		}
-		e.Payload, err = s.personal.open(eventPayload.about(e.ID), text)
+		e.Payload, err = s.b.personal.open(eventPayload.about(e.ID), text)
 		if errors.Is(err, errShut) {
-			s.log.Error("an event cannot be opened", "error", err)
+			s.b.log.Error("an event cannot be opened", "error", err)
 			err = nil
 		}
 		return e, err
@@ -199,32 +198,32 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 
 // Of reads the deliveries of what was told of an object.
 func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
-	return many(ctx, s, selectSnippets, deliveriesTable.scan(s), object)
+	return many(ctx, s.b, selectSnippets, deliveriesTable.scan(s.b.personal), object)
 }
 
 // Forget empties the bodies of at most limit notifications that came before a time,
 // and returns of how many.
 func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
-	return s.forget(ctx, oldReceipts, micros(before), limit)
+	return forget(ctx, s.b, oldReceipts, micros(before), limit)
 }
 
 // ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
 // one, and returns how many.
 func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
-	return s.forget(ctx, oldAddresses, below, limit)
+	return forget(ctx, s.b, oldAddresses, below, limit)
 }
 
 // ForgetUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
 func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.db.Lease(ctx, s.text(keepUsed), []any{micros(before)}, nil); err != nil {
+	if err := s.b.db.Lease(ctx, s.b.text(keepUsed), []any{micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
-	return s.forget(ctx, oldKeyUses, micros(before), limit)
+	return forget(ctx, s.b, oldKeyUses, micros(before), limit)
 }
 
-func (s *core) forget(ctx context.Context, text string, before any, limit int) (n int, err error) {
-	err = s.db.Lease(ctx, s.text(text), []any{before, limit}, func(engine.Row) error { n++; return nil })
+func forget(ctx context.Context, b *base, text string, before any, limit int) (n int, err error) {
+	err = b.db.Lease(ctx, b.text(text), []any{before, limit}, func(engine.Row) error { n++; return nil })
 	if err != nil {
 		err = fmt.Errorf("forget: %w", err)
 	}

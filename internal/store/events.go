@@ -48,15 +48,17 @@ type Event struct {
 	Payload []byte
 }
 
-func (s *core) scanEvent(r engine.Row) (e Event, err error) {
-	var at int64
-	var body string
-	if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
+func scanEvent(b *base) func(engine.Row) (Event, error) {
+	return func(r engine.Row) (e Event, err error) {
+		var at int64
+		var body string
+		if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
+			return e, err
+		}
+		e.At = fromMicros(at)
+		e.Payload, err = b.personal.open(eventPayload.about(e.ID), body)
 		return e, err
 	}
-	e.At = fromMicros(at)
-	e.Payload, err = s.personal.open(eventPayload.about(e.ID), body)
-	return e, err
 }
 
 // eventsByTime reads ids by time. There is one index, by type; each type gives its first rows,
@@ -116,7 +118,7 @@ func (f EventFilter) bounds() (from, to int64) {
 
 // Get reads a shop's event. ErrNotFound also where it is another's.
 func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
-	return one(ctx, s, selectEvent, s.scanEvent, id, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound where there is no event After.
@@ -131,24 +133,24 @@ func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 		at, id = micros(after.At), after.ID
 	}
 	if f.Object != "" {
-		return many(ctx, s, listObjectEvents, s.scanEvent, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
+		return many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
 	}
-	return many(ctx, s, listEvents, s.scanEvent, scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
+	return many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
 // Count counts what the filter selects, leaving After, Limit and Offset aside.
 func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
 	from, to := f.bounds()
 	if f.Object != "" {
-		return one(ctx, s, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
+		return one(ctx, s.b, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
 	}
-	return one(ctx, s, countEvents, scanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
+	return one(ctx, s.b, countEvents, scanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
 }
 
 // After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
 func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
-	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
+	return many(ctx, s.b, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)

@@ -117,8 +117,8 @@ var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutsTable.list+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
-	scan := fanOutsTable.scan(s)
+func scanFanOut(b *base) func(engine.Row) (pay.FanOut, error) {
+	scan := fanOutsTable.scan(b.personal)
 	return func(r engine.Row) (pay.FanOut, error) {
 		var body string
 		f, err := scan(rowWith{r, &body})
@@ -128,7 +128,7 @@ func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 		case body == "" && !f.Type.Optional(): // one that nobody wanted is not kept
 			return f, fmt.Errorf("fan-out %s has no event", f.Event)
 		case body != "":
-			f.Payload, err = s.personal.open(eventPayload.about(f.Event), body)
+			f.Payload, err = b.personal.open(eventPayload.about(f.Event), body)
 		}
 		return f, err
 	}
@@ -137,13 +137,13 @@ func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
 func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
-	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut(), now, until, limit)
+	list, err := leased(ctx, s.b, fanOutDuty, scanFanOut(s.b), now, until, limit)
 	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
 // InCompany reports whether several merchants write, as far as this process saw a moment ago.
-func (s *Deliveries) InCompany() bool { return s.inCompany.Load() }
+func (s *Deliveries) InCompany() bool { return s.b.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
 func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
@@ -154,7 +154,7 @@ func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, er
 	if s.InCompany() {
 		step = fanOutStep
 	}
-	ids, err := many(ctx, s, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
+	ids, err := many(ctx, s.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
 		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
 	if err != nil {
 		return f, err
@@ -183,7 +183,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
 			Number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).Next()
 	}
-	scan := deliveriesTable.scan(w.s)
+	scan := deliveriesTable.scan(w.s.personal)
 	return append(steps, engine.Step{Text: w.s.text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
@@ -215,7 +215,7 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
 			Number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
 	}
-	scan := deliveriesTable.scan(w.s)
+	scan := deliveriesTable.scan(w.s.personal)
 	return append(steps, engine.Step{Text: w.s.text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event]})

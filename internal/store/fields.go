@@ -14,12 +14,11 @@ import (
 // them for three things: to learn its columns, to write a row, and to read one. A "!" behind a name
 // says that the column never changes.
 type fields struct {
-	columns *[]engine.Column // learn, where it is not nil
-	rows    *engine.Rows     // write, where it is not nil
-	into    []any            // read, else
-	late    []late
-	s       *core // reading: nil elsewhere
-	personal
+	columns  *[]engine.Column // learn, where it is not nil
+	rows     *engine.Rows     // write, where it is not nil
+	into     []any            // read, else
+	late     []late
+	personal personal
 }
 
 // late is a value that takes more than Scan to read.
@@ -203,8 +202,8 @@ func (f *fields) bytes(name string, p *[]byte) {
 
 // sealed is a text that is encrypted for its place in the row of an id, see personal.
 func (f *fields) sealed(name string, at place, id *string, p *[]byte) {
-	f.converted(name, func() string { return f.seal(at.about(*id), *p) }, func(text string) (err error) {
-		*p, err = f.open(at.about(*id), text)
+	f.converted(name, func() string { return f.personal.seal(at.about(*id), *p) }, func(text string) (err error) {
+		*p, err = f.personal.open(at.about(*id), text)
 		return err
 	})
 }

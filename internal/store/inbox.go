@@ -40,15 +40,15 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
-	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
+	total, err := one(ctx, s.b, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
 	if err != nil {
 		return nil, 0, err
 	}
-	scan := inboxTable.scan(s)
-	list, err := many(ctx, s, selectInbox, func(r engine.Row) (pay.Received, error) {
+	scan := inboxTable.scan(s.b.personal)
+	list, err := many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, errShut) {
-			s.log.Error("what an inbox got cannot be opened", "error", err)
+			s.b.log.Error("what an inbox got cannot be opened", "error", err)
 			m.Body, err = []byte(`"`+shut+`"`), nil
 		}
 		return m, err
@@ -58,7 +58,7 @@ func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription
 
 // Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
 func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
-	_, err := one(ctx, s, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
+	_, err := one(ctx, s.b, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
 
@@ -82,13 +82,13 @@ RETURNING id`)
 
 // Inboxes reads the subscriptions whose inbox has got something.
 func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
-	return many(ctx, s, selectInboxes, subscriptionsTable.scan(s))
+	return many(ctx, s.b, selectInboxes, subscriptionsTable.scan(s.b.personal))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
 func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.db.Lease(ctx, s.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
+	err = s.b.db.Lease(ctx, s.b.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

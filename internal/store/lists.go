@@ -227,15 +227,15 @@ func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.P
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return atMost(ctx, s, f.Limit, listPaymentsByOrder, paymentsTable.reader(s), append(f.ofOrder(scope), f.Limit, f.Offset)...)
+		return atMost(ctx, s.b, f.Limit, listPaymentsByOrder, paymentsTable.reader(s.b.personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
-		return atMost(ctx, s, f.Limit, text, paymentsTable.reader(s), args...)
+		return atMost(ctx, s.b, f.Limit, text, paymentsTable.reader(s.b.personal), args...)
 	case f.ofKind():
-		return atMost(ctx, s, f.Limit, listPaymentsOfKind, paymentsTable.reader(s), scope.Shop, scope.Live, string(f.Status), from, below,
-			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.young())
+		return atMost(ctx, s.b, f.Limit, listPaymentsOfKind, paymentsTable.reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
+			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.young())
 	}
-	return atMost(ctx, s, f.Limit, listPayments, paymentsTable.reader(s), scope.Shop, scope.Live, string(f.Status), from, below,
+	return atMost(ctx, s.b, f.Limit, listPayments, paymentsTable.reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
@@ -249,7 +249,7 @@ func (f Filter) ofOrder(scope pay.Scope) []any {
 // its arguments.
 func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := f.bounds()
-	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.young()}
+	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.young()}
 	amounts := f.amounts()
 	switch {
 	case f.Email != "":
@@ -270,19 +270,19 @@ func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64,
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return one(ctx, s, countByOrder, scanInt, f.ofOrder(scope)...)
+		return one(ctx, s.b, countByOrder, scanInt, f.ofOrder(scope)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{countByEmail, countByAmount, countByOtherAmount}, MostCounted, 0)
-		return one(ctx, s, text, scanInt, args...)
+		return one(ctx, s.b, text, scanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
-		return one(ctx, s, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.young())
+		return one(ctx, s.b, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.young())
 	}
 	first, last, ends := f.days()
 	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
 	for _, e := range ends {
 		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
 	}
-	return one(ctx, s, countTime, scanInt, args...)
+	return one(ctx, s.b, countTime, scanInt, args...)
 }
 
 // end is how an end of a time that is not midnight differs from whole days.

@@ -72,17 +72,17 @@ func readNotice(text string, n *pay.WalletNotice) error {
 
 // Lease takes e-mails that are due; nobody else gets them before until.
 func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
-	return leased(ctx, s, mailDuty, mailsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, mailDuty, mailsTable.scan(s.b.personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time.
 func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
-	return one(ctx, s, countMails, scanInt, merchant, micros(since))
+	return one(ctx, s.b, countMails, scanInt, merchant, micros(since))
 }
 
 // Waiting counts the e-mails that are not over.
 func (s *Mails) Waiting(ctx context.Context) (int64, error) {
-	return one(ctx, s, waitingMails, scanInt)
+	return one(ctx, s.b, waitingMails, scanInt)
 }
 
 // mailRules are the invariants of e-mails (check.go).

@@ -107,21 +107,21 @@ var (
 
 // Get reads a merchant by id.
 func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
-	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
+	return one(ctx, s.b, selectMerchant, merchantsTable.scan(s.b.personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, from behind one.
 func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
-	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
+	return many(ctx, s.b, listMerchants, merchantsTable.scan(s.b.personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // Count says how many merchants there are.
 func (s *Merchants) Count(ctx context.Context) (int64, error) {
-	return one(ctx, s, countMerchants, scanInt)
+	return one(ctx, s.b, countMerchants, scanInt)
 }
 
 var (
@@ -133,17 +133,17 @@ var selectLogo = engine.Statement(`SELECT ` + logosTable.list + ` FROM logos WHE
 
 // Logo reads a shop's picture.
 func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
-	return one(ctx, s, selectLogo, logosTable.scan(s), id)
+	return one(ctx, s.b, selectLogo, logosTable.scan(s.b.personal), id)
 }
 
 // Shop reads a shop by id.
 func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
-	return one(ctx, s, selectShop, shopsTable.scan(s), id)
+	return one(ctx, s.b, selectShop, shopsTable.scan(s.b.personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
 func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
-	return many(ctx, s, selectShops, shopsTable.scan(s), merchant)
+	return many(ctx, s.b, selectShops, shopsTable.scan(s.b.personal), merchant)
 }
 
 var (
@@ -155,22 +155,22 @@ var (
 
 // ByHash reads a key by its keyed hash.
 func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
-	return one(ctx, s, selectKeyByHash, keysTable.scan(s), hash)
+	return one(ctx, s.b, selectKeyByHash, keysTable.scan(s.b.personal), hash)
 }
 
 // Get reads a key by id.
 func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
-	return one(ctx, s, selectKey, keysTable.scan(s), id)
+	return one(ctx, s.b, selectKey, keysTable.scan(s.b.personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
 func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
-	return many(ctx, s, selectKeys, keysTable.scan(s), merchant)
+	return many(ctx, s.b, selectKeys, keysTable.scan(s.b.personal), merchant)
 }
 
 // Shown lists the keys that are shown so, those that are revoked too: ten at most.
 func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
-	return many(ctx, s, selectKeysShown, keysTable.scan(s), preview)
+	return many(ctx, s.b, selectKeysShown, keysTable.scan(s.b.personal), preview)
 }
 
 var (
@@ -182,26 +182,26 @@ var (
 
 // Login reads the login that a refresh token belongs to.
 func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
-	return one(ctx, s, selectLogin, loginsTable.scan(s), id)
+	return one(ctx, s.b, selectLogin, loginsTable.scan(s.b.personal), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
 func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
-	return many(ctx, s, selectGoodLogins, loginsTable.scan(s), merchant, micros(now), key, limit)
+	return many(ctx, s.b, selectGoodLogins, loginsTable.scan(s.b.personal), merchant, micros(now), key, limit)
 }
 
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
 // keys by id and hash.
 func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
-	logins, err = many(ctx, s, selectRevokedLogins, func(r engine.Row) (id string, err error) {
+	logins, err = many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
 	}, micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r engine.Row) error {
+	err = s.b.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r engine.Row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)
@@ -225,11 +225,11 @@ WHERE TRUE ON CONFLICT DO NOTHING`)
 // have none (CAT-3).
 func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
-		ids, err := s.railIDs(ctx)
+		ids, err := railIDs(ctx, s.b)
 		if err != nil {
 			return nil, err
 		}
-		missing := engine.NewRows(s.db.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
+		missing := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
 		for _, rail := range rails {
 			if _, known := ids[rail]; !known {
 				missing.Text(rail).Number(int64(missing.N + 1)).Next()
@@ -238,16 +238,16 @@ func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, 
 		if missing.N == 0 {
 			return ids, nil
 		}
-		if err := s.db.Lease(ctx, s.text(insertRailIDs), missing.Args(), nil); err != nil {
+		if err := s.b.db.Lease(ctx, s.b.text(insertRailIDs), missing.Args(), nil); err != nil {
 			return nil, fmt.Errorf("give rails their ids: %w", err)
 		}
 	}
 	return nil, errors.New("give rails their ids: other nodes were always first")
 }
 
-func (s *core) railIDs(ctx context.Context) (map[string]int64, error) {
+func railIDs(ctx context.Context, b *base) (map[string]int64, error) {
 	ids := map[string]int64{}
-	err := s.query(ctx, selectRailIDs, nil, func(r engine.Row) error {
+	err := b.query(ctx, selectRailIDs, nil, func(r engine.Row) error {
 		var rail string
 		var id int64
 		err := r.Scan(&rail, &id)

@@ -43,13 +43,13 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
 func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
-	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
+	err := s.b.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
 	// A transfer has a movement at least, but for a refund of less than a cent.
 	for transfers := page.Limit + page.Offset; ; transfers *= 2 {
-		list, found, read, err := s.movements(ctx, scope, page, transfers)
+		list, found, read, err := movements(ctx, s.b, scope, page, transfers)
 		switch {
 		case err != nil || len(list) == page.Limit:
 			return list, total, err
@@ -63,11 +63,11 @@ func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pa
 
 // movements shows the newest transfers, and says how many it read, and whether the movement that
 // the page stands behind is among them.
-func (s *core) movements(ctx context.Context, scope pay.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
+func movements(ctx context.Context, b *base, scope pay.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
-	err = s.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r engine.Row) error {
+	err = b.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r engine.Row) error {
 		if read++; len(list) == page.Limit {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (s *core) movements(ctx context.Context, scope pay.Scope, page Page, transf
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
 func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
-	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
+	err = s.b.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		others[id] = true
@@ -113,7 +113,7 @@ func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, d
 	}
 	var balances ledger.Balances
 	found := page.After == ""
-	err = s.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
+	err = s.b.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
 		var shop string
 		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
 		if err != nil {

@@ -41,95 +41,95 @@ type Store struct {
 func newStore(c *core) *Store {
 	return &Store{
 		core:            c,
-		Payments:        &Payments{c},
-		Claims:          &Claims{c},
-		Accounts:        &Accounts{c},
-		Rules:           &Rules{c},
-		Rates:           &Rates{c},
-		Merchants:       &Merchants{c},
-		Keys:            &Keys{c},
-		Operators:       &Operators{c},
-		Secrets:         &Secrets{c},
-		Audit:           &Audit{c},
-		Wallets:         &Wallets{c},
-		Withdrawals:     &Withdrawals{c},
-		Batches:         &Batches{c},
-		Books:           &Books{c},
-		Settlements:     &Settlements{c},
-		Reserves:        &Reserves{c},
-		Reconciliations: &Reconciliations{c},
-		Subscriptions:   &Subscriptions{c},
-		Deliveries:      &Deliveries{c},
-		Replays:         &Replays{c},
-		Events:          &Events{c},
-		Sessions:        &Sessions{c},
-		Verifications:   &Verifications{c},
-		Mails:           &Mails{c},
-		Receipts:        &Receipts{c},
-		Idempotency:     &Idempotency{c},
-		Clocks:          &Clocks{c},
-		Recoveries:      &Recoveries{c},
+		Payments:        &Payments{c.base},
+		Claims:          &Claims{c.base},
+		Accounts:        &Accounts{c.base},
+		Rules:           &Rules{c.base},
+		Rates:           &Rates{c.base},
+		Merchants:       &Merchants{c.base},
+		Keys:            &Keys{c.base},
+		Operators:       &Operators{c.base},
+		Secrets:         &Secrets{c.base},
+		Audit:           &Audit{c.base},
+		Wallets:         &Wallets{c.base},
+		Withdrawals:     &Withdrawals{c.base},
+		Batches:         &Batches{c.base},
+		Books:           &Books{c.base},
+		Settlements:     &Settlements{c.base},
+		Reserves:        &Reserves{c.base},
+		Reconciliations: &Reconciliations{c.base},
+		Subscriptions:   &Subscriptions{c.base},
+		Deliveries:      &Deliveries{c.base},
+		Replays:         &Replays{c.base},
+		Events:          &Events{c.base},
+		Sessions:        &Sessions{c.base},
+		Verifications:   &Verifications{c.base},
+		Mails:           &Mails{c.base},
+		Receipts:        &Receipts{c.base},
+		Idempotency:     &Idempotency{c.base},
+		Clocks:          &Clocks{c.base},
+		Recoveries:      &Recoveries{c.base},
 	}
 }
 
 // The nouns. Their methods stand beside the tables that they read.
 type (
 	// Payments are payments, in flight or not.
-	Payments struct{ *core }
+	Payments struct{ b *base }
 	// Claims are refunds and disputes, with their evidence.
-	Claims struct{ *core }
+	Claims struct{ b *base }
 	// Accounts are accounts at providers.
-	Accounts struct{ *core }
+	Accounts struct{ b *base }
 	// Rules are the versions of the routing rules.
-	Rules struct{ *core }
+	Rules struct{ b *base }
 	// Rates are exchange rates, their feeds, and the rails that go by them.
-	Rates struct{ *core }
+	Rates struct{ b *base }
 	// Merchants are merchants, their shops and pictures.
-	Merchants struct{ *core }
+	Merchants struct{ b *base }
 	// Keys are API keys, their logins and uses.
-	Keys struct{ *core }
+	Keys struct{ b *base }
 	// Operators are who operates the service.
-	Operators struct{ *core }
+	Operators struct{ b *base }
 	// Secrets are the service's own secrets.
-	Secrets struct{ *core }
+	Secrets struct{ b *base }
 	// Audit is what was done, and from where.
-	Audit struct{ *core }
+	Audit struct{ b *base }
 	// Wallets are where merchants are paid.
-	Wallets struct{ *core }
+	Wallets struct{ b *base }
 	// Withdrawals are what merchants are paid, and what that keeps to.
-	Withdrawals struct{ *core }
+	Withdrawals struct{ b *base }
 	// Batches are files of payouts for banks.
-	Batches struct{ *core }
+	Batches struct{ b *base }
 	// Books are balances and transfers.
-	Books struct{ *core }
+	Books struct{ b *base }
 	// Settlements are settlements with their lines and documents.
-	Settlements struct{ *core }
+	Settlements struct{ b *base }
 	// Reserves are what is held of a day, and released.
-	Reserves struct{ *core }
+	Reserves struct{ b *base }
 	// Reconciliations are comparisons with providers' reports.
-	Reconciliations struct{ *core }
+	Reconciliations struct{ b *base }
 	// Subscriptions are endpoints of webhooks, and inboxes.
-	Subscriptions struct{ *core }
+	Subscriptions struct{ b *base }
 	// Deliveries are deliveries of events, and the fan-outs that make them.
-	Deliveries struct{ *core }
+	Deliveries struct{ b *base }
 	// Replays are replays of events to an endpoint.
-	Replays struct{ *core }
+	Replays struct{ b *base }
 	// Events are what happened.
-	Events struct{ *core }
+	Events struct{ b *base }
 	// Sessions are checkout sessions.
-	Sessions struct{ *core }
+	Sessions struct{ b *base }
 	// Verifications are how merchants prove who they are.
-	Verifications struct{ *core }
+	Verifications struct{ b *base }
 	// Mails are e-mails to merchants.
-	Mails struct{ *core }
+	Mails struct{ b *base }
 	// Receipts are what providers told.
-	Receipts struct{ *core }
+	Receipts struct{ b *base }
 	// Idempotency is the keys that may be used once.
-	Idempotency struct{ *core }
+	Idempotency struct{ b *base }
 	// Clocks are test clocks.
-	Clocks struct{ *core }
+	Clocks struct{ b *base }
 	// Recoveries are what is known of a restore, and how far old data was looked through.
-	Recoveries struct{ *core }
+	Recoveries struct{ b *base }
 )
 
 // Page is a part of a list.

@@ -39,14 +39,14 @@ var (
 // are looked at in their own order: an index by time would cost each payment more
 // than this costs in a day.
 func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
-	last, err = one(ctx, s, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+	last, err = one(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
 	}
-	return last, s.db.Lease(ctx, s.text(purgeOnce), []any{after, last, micros(before)}, func(engine.Row) error { return nil })
+	return last, s.b.db.Lease(ctx, s.b.text(purgeOnce), []any{after, last, micros(before)}, func(engine.Row) error { return nil })
 }
 
 // Get reads a key that was used.
 func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
-	return one(ctx, s, selectOnce, onceTable.scan(s), key)
+	return one(ctx, s.b, selectOnce, onceTable.scan(s.b.personal), key)
 }

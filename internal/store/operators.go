@@ -34,17 +34,17 @@ var (
 
 // List lists all operators by name, the removed ones too.
 func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
-	return many(ctx, s, listOperators, operatorsTable.scan(s))
+	return many(ctx, s.b, listOperators, operatorsTable.scan(s.b.personal))
 }
 
 // Get reads an operator by name. ErrNotFound where there never was one.
 func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
-	return one(ctx, s, selectOperator, operatorsTable.scan(s), name)
+	return one(ctx, s.b, selectOperator, operatorsTable.scan(s.b.personal), name)
 }
 
 // ByHash finds who has a token, by its keyed hash.
 func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
-	return one(ctx, s, selectOperatorByHash, operatorsTable.scan(s), hash)
+	return one(ctx, s.b, selectOperatorByHash, operatorsTable.scan(s.b.personal), hash)
 }
 
 // operatorRules are the invariants of operators (check.go).

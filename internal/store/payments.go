@@ -188,7 +188,7 @@ SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AN
 
 // Get reads one payment of a shop. ErrNotFound also where it is another's.
 func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
-	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectPayment, paymentsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 var selectAnyPayment = engine.Statement(`
@@ -199,7 +199,7 @@ SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
 // Any reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
 func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
-	return one(ctx, s, selectAnyPayment, paymentsTable.scan(s), id)
+	return one(ctx, s.b, selectAnyPayment, paymentsTable.scan(s.b.personal), id)
 }
 
 var (
@@ -213,7 +213,7 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 	versions := make(map[string]int64, len(ids))
 	// One that leaves the second table meanwhile is in the first one when that is read after it.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
-		err := s.query(ctx, text, s.ids(ids), func(r engine.Row) error {
+		err := s.b.query(ctx, text, s.b.ids(ids), func(r engine.Row) error {
 			var id string
 			var version int64
 			err := r.Scan(&id, &version)
@@ -234,7 +234,7 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
-		due, err := leased(ctx, s, duty, paymentsTable.scan(s), now, until, limit)
+		due, err := leased(ctx, s.b, duty, paymentsTable.scan(s.b.personal), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -261,5 +261,5 @@ ORDER BY id LIMIT $4`)
 // Between reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
 func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return many(ctx, s, selectBetween, paymentsTable.scan(s), after, before, live, limit)
+	return many(ctx, s.b, selectBetween, paymentsTable.scan(s.b.personal), after, before, live, limit)
 }

@@ -35,10 +35,10 @@ var (
 // Controls reads what a merchant's withdrawals keep to: its own control and the one of all, as
 // far as there are any.
 func (s *Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
-	return many(ctx, s, selectControls, controlsTable.scan(s), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
+	return many(ctx, s.b, selectControls, controlsTable.scan(s.b.personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }
 
 // AllControls reads every control.
 func (s *Withdrawals) AllControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return many(ctx, s, selectAllControls, controlsTable.scan(s))
+	return many(ctx, s.b, selectAllControls, controlsTable.scan(s.b.personal))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -32,7 +33,10 @@ const (
 var errShut = errors.New("a text cannot be opened")
 
 // personal encrypts and opens texts. Without a cipher it leaves them plain.
-type personal struct{ cipher Cipher }
+type personal struct {
+	cipher Cipher
+	log    *slog.Logger // is told of evidence that cannot be opened
+}
 
 func (p personal) seal(about string, plain []byte) string {
 	if p.cipher == nil || len(plain) == 0 {
@@ -108,14 +112,14 @@ func sealEvidence(p personal, claim string, list []pay.Evidence) []pay.Evidence 
 
 // openEvidence is the way back. A claim is about money, so it is read also where its evidence
 // cannot be: that says so, and stays what it is.
-func (s *core) openEvidence(claim string, list []pay.Evidence) []pay.Evidence {
+func (p personal) openEvidence(claim string, list []pay.Evidence) []pay.Evidence {
 	open := func(about string, text, kept *string) {
-		plain, err := s.personal.open(about, *text)
+		plain, err := p.open(about, *text)
 		if err == nil {
 			*text = string(plain)
 			return
 		}
-		s.log.Error("evidence cannot be opened", "error", err)
+		p.log.Error("evidence cannot be opened", "error", err)
 		*kept, *text = *text, shut
 	}
 	for i := range list {

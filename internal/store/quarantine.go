@@ -57,15 +57,15 @@ func (n *namedRow) Scan(into ...any) error {
 
 // quarantine sets rows aside that cannot be read, and keeps that for the gauge and for
 // Check. The log has a line a lease.
-func (s *core) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
-	s.log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.name, "rows", len(bad),
+func (b *base) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
+	b.log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.name, "rows", len(bad),
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
 	for _, u := range bad {
 		reason := strings.ToValidUTF8(u.reason.Error(), "?")
-		err := s.db.Apply(ctx, nil, []engine.Step{
-			{Text: s.text(d.forget), Args: []any{u.id}},
-			{Text: s.text(d.setAside), Args: []any{u.id, micros(now.Add(quarantinePause))}},
-			{Text: s.text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], micros(now)}},
+		err := b.db.Apply(ctx, nil, []engine.Step{
+			{Text: b.text(d.forget), Args: []any{u.id}},
+			{Text: b.text(d.setAside), Args: []any{u.id, micros(now.Add(quarantinePause))}},
+			{Text: b.text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], micros(now)}},
 		})
 		if err != nil {
 			return fmt.Errorf("set %s of %s aside: %w", u.id, d.name, err)
@@ -93,7 +93,7 @@ type Quarantined struct {
 // Quarantine reads the rows of due work that were set aside because they cannot be
 // read, of all tenants.
 func (s *core) Quarantine(ctx context.Context) ([]Quarantined, error) {
-	return many(ctx, s, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
+	return many(ctx, s.base, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64
 		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)
 		q.Since = fromMicros(since)

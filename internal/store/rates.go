@@ -69,8 +69,8 @@ SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
 
 // List reads what is known of each currency's rate.
 func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
-	scan := ratesTable.scan(s)
-	return many(ctx, s, selectRates, func(r engine.Row) (pay.Quote, error) {
+	scan := ratesTable.scan(s.b.personal)
+	return many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
@@ -90,8 +90,8 @@ type PastReading struct {
 
 // History lists what was read of a currency, newest first.
 func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	scan := rateHistoryTable.scan(s)
-	return many(ctx, s, selectRateHistory, func(r engine.Row) (PastReading, error) {
+	scan := rateHistoryTable.scan(s.b.personal)
+	return many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
 		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
 	}, string(c), limit)
@@ -107,10 +107,10 @@ type RailUse struct{ Rail, Country string }
 // RailsUsed lists what a merchant has taken payments by, from the counters: it
 // scans no payments.
 func (s *Rates) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
-	return many(ctx, s, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
+	return many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
-	}, scope.Merchant, scope.Live, s.young())
+	}, scope.Merchant, scope.Live, s.b.young())
 }
 
 var (
@@ -124,7 +124,7 @@ RETURNING id`)
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
 // until the time. A feed that nobody read before is due.
 func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
-	err = s.db.Lease(ctx, s.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(engine.Row) error {
+	err = s.b.db.Lease(ctx, s.b.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
 	})
@@ -136,7 +136,7 @@ func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 
 // SettleFeed says when the feed is due again.
 func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
-	if err := s.db.Lease(ctx, s.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
+	if err := s.b.db.Lease(ctx, s.b.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
 	return nil

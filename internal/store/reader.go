@@ -120,7 +120,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
-		list, err = collect(ask, selectSecrets, secretsTable.scan(nil))
+		list, err = collect(ask, selectSecrets, secretsTable.scan(personal{}))
 		return err
 	})
 	return list, err

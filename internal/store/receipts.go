@@ -35,12 +35,12 @@ SELECT ` + receiptsTable.listOf("r") + ` FROM misfits AS m JOIN receipts AS r ON
 
 // listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
 // place, and hides no other.
-func (s *core) listedReceipt() func(engine.Row) (pay.Receipt, error) {
-	scan := receiptsTable.scan(s)
+func listedReceipt(b *base) func(engine.Row) (pay.Receipt, error) {
+	scan := receiptsTable.scan(b.personal)
 	return func(r engine.Row) (pay.Receipt, error) {
 		n, err := scan(r)
 		if errors.Is(err, errShut) {
-			s.log.Error("a notification cannot be opened", "error", err)
+			b.log.Error("a notification cannot be opened", "error", err)
 			n.Body, err = []byte(shut), nil
 		}
 		return n, err
@@ -49,18 +49,18 @@ func (s *core) listedReceipt() func(engine.Row) (pay.Receipt, error) {
 
 // Get reads a notification as it was kept. ErrNotFound.
 func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
-	return one(ctx, s, selectReceipt, receiptsTable.scan(s), id)
+	return one(ctx, s.b, selectReceipt, receiptsTable.scan(s.b.personal), id)
 }
 
 // Of reads what was told of a payment, in the order in which it came.
 func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
-	return many(ctx, s, selectReceiptsOf, s.listedReceipt(), payment)
+	return many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
 func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
-	return many(ctx, s, selectUnclosed, s.listedReceipt(), limit)
+	return many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
 }
 
 // What waits for the operator has a row in misfits, so that neither a merchant's
@@ -91,7 +91,7 @@ type Mismatched struct {
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
 func (s *Receipts) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
-	return one(ctx, s, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
+	return one(ctx, s.b, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
 		m.Since = fromMicros(since)

@@ -49,8 +49,8 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 
 var idColumns = engine.ParseColumns("id TEXT")
 
-func (s *core) ids(list []string) []any {
-	r := engine.NewRows(s.db.Dialect(), idColumns, len(list))
+func (b *base) ids(list []string) []any {
+	r := engine.NewRows(b.db.Dialect(), idColumns, len(list))
 	for _, id := range list {
 		r.Text(id).Next()
 	}
@@ -61,7 +61,7 @@ func (s *core) ids(list []string) []any {
 // out. It is for the operator.
 func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := many(ctx, s, text, paymentsTable.scan(s), s.ids(ids)...)
+		found, err := many(ctx, s.b, text, paymentsTable.scan(s.b.personal), s.b.ids(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -72,14 +72,14 @@ func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, 
 
 // Of reads all claims on payments of any tenant, for the operator.
 func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return many(ctx, s, selectClaimsOf, claimsTable.scan(s), s.ids(payments)...)
+	return many(ctx, s.b, selectClaimsOf, claimsTable.scan(s.b.personal), s.b.ids(payments)...)
 }
 
 // PaymentsOf says which payments claims are on; claims that do not exist are
 // left out.
 func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
-	err := s.query(ctx, selectClaimPayments, s.ids(claims), func(r engine.Row) error {
+	err := s.b.query(ctx, selectClaimPayments, s.b.ids(claims), func(r engine.Row) error {
 		var claim, payment string
 		err := r.Scan(&claim, &payment)
 		found[claim] = payment
@@ -90,16 +90,16 @@ func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]st
 
 // ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
 func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectWithdrawalsByID, withdrawalsTable.scan(s), s.ids(ids)...)
+	return many(ctx, s.b, selectWithdrawalsByID, withdrawalsTable.scan(s.b.personal), s.b.ids(ids)...)
 }
 
 // AtEach reads the withdrawals that a payout account calls by references of its own.
 func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
-	r := engine.NewRows(s.db.Dialect(), atColumns, len(references))
+	r := engine.NewRows(s.b.db.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()
 	}
-	return many(ctx, s, selectWithdrawalsAt, withdrawalsTable.scan(s), r.Args()...)
+	return many(ctx, s.b, selectWithdrawalsAt, withdrawalsTable.scan(s.b.personal), r.Args()...)
 }
 
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
@@ -107,7 +107,7 @@ var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 // Booked lists merchants that have books in an environment, by id, from behind
 // one.
 func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
-	return many(ctx, s, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+	return many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
 // Booking is a transfer, as far as it says which payment money moved for.
@@ -121,7 +121,7 @@ type Booking struct {
 // Bookings lists a merchant's transfers of a kind from a time on and before
 // another, in order of time; of that first time itself from behind a transfer.
 func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
-	return many(ctx, s, selectBookings, func(r engine.Row) (b Booking, err error) {
+	return many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
 		b.At = fromMicros(at)

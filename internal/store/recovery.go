@@ -64,7 +64,7 @@ var (
 
 // Get reads what is known of a restore; the zero value where there never was one.
 func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
-	v, err := one(ctx, s, selectRecovery, recoveriesTable.scan(s))
+	v, err := one(ctx, s.b, selectRecovery, recoveriesTable.scan(s.b.personal))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
@@ -73,15 +73,15 @@ func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 
 // FoundAt reads what was found at an account under our reference. ErrNotFound.
 func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
-	return one(ctx, s, selectFound, foundTable.scan(s), id)
+	return one(ctx, s.b, selectFound, foundTable.scan(s.b.personal), id)
 }
 
 // FoundBy lists what was found of a request, by the mark of its ids.
 func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
-	return many(ctx, s, selectFoundMark, foundTable.scan(s), mark, string(kind))
+	return many(ctx, s.b, selectFoundMark, foundTable.scan(s.b.personal), mark, string(kind))
 }
 
 // ListFound lists what was found and is open, or all of it.
 func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
-	return many(ctx, s, listFound, foundTable.scan(s), all, limit)
+	return many(ctx, s.b, listFound, foundTable.scan(s.b.personal), all, limit)
 }

@@ -85,60 +85,60 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
 func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
-	total, err := one(ctx, s, countReplays, scanInt, of...)
+	total, err := one(ctx, s.b, countReplays, scanInt, of...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listReplays, replaysTable.scan(s), append(of, before(page.After), page.Limit, page.Offset)...)
+	list, err := many(ctx, s.b, listReplays, replaysTable.scan(s.b.personal), append(of, before(page.After), page.Limit, page.Offset)...)
 	return list, total, err
 }
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
 // taken; zero where it has taken them all.
 func (s *Replays) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
-	return s.oldest(ctx, selectUntaken, r)
+	return oldest(ctx, s.b, selectUntaken, r)
 }
 
 // Untried is Untaken of those that the endpoint was not asked to take yet.
 func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
-	return s.oldest(ctx, selectUntried, r)
+	return oldest(ctx, s.b, selectUntried, r)
 }
 
-func (s *core) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
-	at, err := one(ctx, s, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
+func oldest(ctx context.Context, b *base, text string, r pay.Replay) (time.Time, error) {
+	at, err := one(ctx, b, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return fromMicros(at), err
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
 func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectReplay, replaysTable.scan(s.b.personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay that runs to an endpoint. ErrNotFound where none does.
 func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
-	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
+	return one(ctx, s.b, selectRunningReplay, replaysTable.scan(s.b.personal), subscription)
 }
 
 // Lease takes replays whose next step is due.
 func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
-	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, replayDuty, replaysTable.scan(s.b.personal), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
 // again.
 func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
-	return one(ctx, s, countUntried, scanInt, subscription)
+	return one(ctx, s.b, countUntried, scanInt, subscription)
 }
 
 // Named reads deliveries by their ids, those that there are.
 func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
-	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
+	rows := engine.NewRows(s.b.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
 		rows.Text(id).Next()
 	}
-	scan := deliveriesTable.scan(s)
-	err := s.query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
+	scan := deliveriesTable.scan(s.b.personal)
+	err := s.b.query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
 		d, err := scan(r)
 		found[d.ID] = d
 		return err

@@ -36,7 +36,7 @@ var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reserv
 
 // Lease takes days whose reserve is due to be released.
 func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
-	return leased(ctx, s, reserveDuty, reservesTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, reserveDuty, reservesTable.scan(s.b.personal), now, until, limit)
 }
 
 var (
@@ -49,11 +49,11 @@ SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $
 // ByID reads the reserves of days by id; those that have no row are left
 // out.
 func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
-	wanted := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
+	wanted := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
 	}
-	list, err := many(ctx, s, selectReserves, reservesTable.scan(s), wanted.Args()...)
+	list, err := many(ctx, s.b, selectReserves, reservesTable.scan(s.b.personal), wanted.Args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -64,7 +64,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 // Next lists the merchant's days whose reserve is still held, the
 // first to be released first.
 func (s *Reserves) Next(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
-	return many(ctx, s, listReserves, reservesTable.scan(s), scope.Merchant, scope.Live, limit)
+	return many(ctx, s.b, listReserves, reservesTable.scan(s.b.personal), scope.Merchant, scope.Live, limit)
 }
 
 // laterKinds is the kinds that settlements claim, without captures, as SQL.
@@ -106,7 +106,7 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 		queries = append(queries, unsettledCaptures)
 	}
 	for _, text := range queries {
-		err := s.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
+		err := s.b.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
 			var day, amount int64
 			err := r.Scan(&day, &amount)
 			days[fromMicros(day)] += amount
@@ -122,7 +122,7 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 // GivenBack is what transfers that no settlement has claimed gave back of a
 // day's reserve, in USD cents.
 func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
-	sum, err := one(ctx, s, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
+	sum, err := one(ctx, s.b, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
 }
 

@@ -36,17 +36,17 @@ var (
 
 // Mark is the newest version of the routing rules, 0 where there never were any.
 func (s *Rules) Mark(ctx context.Context) (int64, error) {
-	return one(ctx, s, selectRulesMark, scanInt)
+	return one(ctx, s.b, selectRulesMark, scanInt)
 }
 
 // Get reads a version of the routing rules. ErrNotFound where there is none.
 func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
-	return one(ctx, s, selectRules, rulesTable.scan(s), version)
+	return one(ctx, s.b, selectRules, rulesTable.scan(s.b.personal), version)
 }
 
 // List reads the newest versions, newest first.
 func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
-	return many(ctx, s, selectRulesList, rulesTable.scan(s), limit)
+	return many(ctx, s.b, selectRulesList, rulesTable.scan(s.b.personal), limit)
 }
 
 // rulesRules are the invariants of the routing rules (check.go).

@@ -217,7 +217,7 @@ const (
 func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
-	marks, err := many(ctx, s, selectMarks, scanMark, sealMarks)
+	marks, err := many(ctx, s.base, selectMarks, scanMark, sealMarks)
 	if err != nil || len(marks) == 0 {
 		return false, err
 	}
@@ -285,7 +285,7 @@ func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, er
 	for _, t := range of {
 		asked.Text(t.merchant).Flag(t.live).Next()
 	}
-	list, err := many(ctx, s, selectHeads, scanHead, asked.Args()...)
+	list, err := many(ctx, s.base, selectHeads, scanHead, asked.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}

@@ -63,22 +63,22 @@ var (
 // ByHash reads a session by the keyed hash of its token, which is the
 // credential: whose session it is follows from the row.
 func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
-	return one(ctx, s, selectSessionByHash, sessionsTable.scan(s), hash)
+	return one(ctx, s.b, selectSessionByHash, sessionsTable.scan(s.b.personal), hash)
 }
 
 // Of reads the session that a payment was chosen in.
 func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
-	return one(ctx, s, selectSessionOf, sessionsTable.scan(s), payment)
+	return one(ctx, s.b, selectSessionOf, sessionsTable.scan(s.b.personal), payment)
 }
 
 // Get reads a shop's session. ErrNotFound also where it is another's.
 func (s *Sessions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
-	return one(ctx, s, selectSession, sessionsTable.scan(s), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectSession, sessionsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // Lease takes checkouts whose time is over.
 func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
-	return leased(ctx, s, sessionDuty, sessionsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, sessionDuty, sessionsTable.scan(s.b.personal), now, until, limit)
 }
 
 // Ids begin with their time, so the oldest are the first of the primary key.
@@ -90,7 +90,7 @@ RETURNING id`)
 // is the smallest id of a moment, and returns how many.
 func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
-	err := s.db.Lease(ctx, s.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
+	err := s.b.db.Lease(ctx, s.b.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++
 		var id string
 		return r.Scan(&id)

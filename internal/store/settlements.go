@@ -134,8 +134,8 @@ type Unopened struct {
 
 // Unopened lists merchants who have no open settlement yet.
 func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
-	scan := merchantsTable.scan(s)
-	return many(ctx, s, selectUnopened, func(r engine.Row) (u Unopened, err error) {
+	scan := merchantsTable.scan(s.b.personal)
+	return many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
 		u.Merchant, err = scan(rowWith{r, &u.Live})
 		return u, err
 	}, limit)
@@ -160,7 +160,7 @@ var firstUnsettled = engine.Statement(func() string {
 // on that no settlement has claimed; zero where there is none.
 func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
 	var at int64
-	err := s.db.Walk(ctx, s.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
+	err := s.b.db.Walk(ctx, s.b.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
 	})
 	return fromMicros(at), err
@@ -190,9 +190,9 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 		text = selectUnsettledCaptures
 	}
 	var list []pay.Unsettled
-	scan := s.scanUnsettled()
+	scan := scanUnsettled(s.b)
 	args := []any{scope.Merchant, scope.Live, string(kind), micros(from.At), micros(matured), limit}
-	err := s.db.Walk(ctx, s.text(text), args, func(r engine.Row) error {
+	err := s.b.db.Walk(ctx, s.b.text(text), args, func(r engine.Row) error {
 		u, err := scan(r)
 		list = append(list, u)
 		return err
@@ -201,8 +201,8 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 }
 
 // scanUnsettled returns what reads a transfer and when its payment was captured.
-func (s *core) scanUnsettled() func(engine.Row) (pay.Unsettled, error) {
-	scan := transfersTable.scan(s)
+func scanUnsettled(b *base) func(engine.Row) (pay.Unsettled, error) {
+	scan := transfersTable.scan(b.personal)
 	return func(r engine.Row) (u pay.Unsettled, err error) {
 		var captured int64
 		u.Transfer, err = scan(rowWith{r, &captured})
@@ -257,13 +257,13 @@ func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.
 // Any reads a settlement of any tenant, for the loops and the
 // operator.
 func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
-	return one(ctx, s, selectSettlement, settlementsTable.scan(s), id)
+	return one(ctx, s.b, selectSettlement, settlementsTable.scan(s.b.personal), id)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
 func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
-	return one(ctx, s, selectOpen, settlementsTable.scan(s), scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectOpen, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
 // SettlementFilter selects settlements. Empty fields select all.
@@ -283,24 +283,24 @@ func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFil
 		to = micros(f.To)
 	}
 	args := []any{scope.Merchant, scope.Live, string(f.Status), micros(f.From), to}
-	total, err := one(ctx, s, countSettlements, scanInt, args...)
+	total, err := one(ctx, s.b, countSettlements, scanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listSettlements, settlementsTable.scan(s), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listSettlements, settlementsTable.scan(s.b.personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // All lists settlements of every tenant, newest first, for the
 // operator.
 func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return many(ctx, s, allSettlements, settlementsTable.scan(s), merchant, string(status), limit)
+	return many(ctx, s.b, allSettlements, settlementsTable.scan(s.b.personal), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or
 // before. Errors: ErrNotFound.
 func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
-	return one(ctx, s, settledBefore, settlementsTable.scan(s), scope.Merchant, scope.Live, micros(at))
+	return one(ctx, s.b, settledBefore, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live, micros(at))
 }
 
 var selectLines = engine.Statement(`
@@ -323,12 +323,12 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 // ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
 // lines as offset says.
 func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
-	return many(ctx, s, selectShopLines, scanAnd(s, linesTable, withOrder), settlement, shop, after, limit, offset)
+	return many(ctx, s.b, selectShopLines, scanAnd(s.b.personal, linesTable, withOrder), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
 func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
-	return one(ctx, s, countShopLines, scanInt, settlement, shop)
+	return one(ctx, s.b, countShopLines, scanInt, settlement, shop)
 }
 
 func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
@@ -336,7 +336,7 @@ func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 // Lines reads the listed lines of a settlement after a number. The
 // caller has read the settlement in its own scope.
 func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
-	return many(ctx, s, selectLines, scanAnd(s, linesTable, withOrder), settlement, after, limit)
+	return many(ctx, s.b, selectLines, scanAnd(s.b.personal, linesTable, withOrder), settlement, after, limit)
 }
 
 var selectSettled = engine.Statement(`
@@ -345,12 +345,12 @@ SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l 
 // SettledAs tells where the settlements stand that claimed the captures of
 // payments, by payment; those of which no settlement has are left out.
 func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
-	ids := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
+	ids := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
 		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
 	}
 	settled := map[string]pay.SettlementStatus{}
-	err := s.query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
+	err := s.b.query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
 		var payment string
 		var status pay.SettlementStatus
 		err := r.Scan(&payment, &status)
@@ -367,13 +367,13 @@ var (
 
 // Lease takes open settlements that are due.
 func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s, settlementDuty, settlementsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, settlementDuty, settlementsTable.scan(s.b.personal), now, until, limit)
 }
 
 // LeaseReceipts takes settlements that are not open any more and wait for a
 // step.
 func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s, receiptDuty, settlementsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, receiptDuty, settlementsTable.scan(s.b.personal), now, until, limit)
 }
 
 // selectUnpaid is what is closed, not paid, and to be paid out by itself.
@@ -383,12 +383,12 @@ SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND li
 // Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
 func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
-	return many(ctx, s, selectUnpaid, settlementsTable.scan(s), scope.Merchant, scope.Live)
+	return many(ctx, s.b, selectUnpaid, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + documentsTable.list + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
 func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
-	return one(ctx, s, selectDocument, documentsTable.scan(s), id, scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectDocument, documentsTable.scan(s.b.personal), id, scope.Merchant, scope.Live)
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"sync"
@@ -94,14 +93,12 @@ type Options struct {
 
 // core is what every noun of a Store stands on: the database, and the queue of changes.
 type core struct {
-	db         engine.DB
-	log        *slog.Logger
+	*base
 	delivered  func([]Dispatch)
 	widened    func()
 	written    func(*pay.Change)
 	migrations schema.Known
-	shared     *Shared           // nil: the database is this Store's alone
-	texts      map[string]string // a query's text for the engine; of the process, never written
+	shared     *Shared // nil: the database is this Store's alone
 
 	queue   chan *waiting // closed by Close, when nothing is added any more
 	crowded chan struct{} // told when a crowd waits
@@ -113,16 +110,11 @@ type core struct {
 	meter      Meter
 	tracer     *trace.Tracer
 
-	personal  personal
-	sealKey   []byte
-	sealing   sync.Mutex           // held by Seal; owns heights
-	heights   map[tenant]seal.Head // of the chains, as they were last seen
-	clocked   atomic.Bool          // some test clock was moved
-	widths    widths               // of shops' events
-	company   company
-	inCompany atomic.Bool // several merchants write
-
-	rolledUp atomic.Int64 // the days before it are in the counters of all days
+	sealKey []byte
+	sealing sync.Mutex           // held by Seal; owns heights
+	heights map[tenant]seal.Head // of the chains, as they were last seen
+	widths  widths               // of shops' events
+	company company
 
 	away     atomic.Bool               // the database is; commits are refused at once
 	watching atomic.Bool               // somebody tries whether it is back
@@ -142,7 +134,7 @@ type core struct {
 
 // SealWith says by which key rows are sealed, and what encrypts personal data, where they are
 // known only once the database is open. It is called before anything is written.
-func (s *core) SealWith(key []byte, c Cipher) { s.sealKey, s.personal = key, personal{c} }
+func (s *core) SealWith(key []byte, c Cipher) { s.sealKey, s.personal.cipher = key, c }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
@@ -175,8 +167,9 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
-		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
-		migrations: list, texts: db.Dialect().Texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
+		base:      &base{db: db, log: o.Log, texts: db.Dialect().Texts(), personal: personal{o.Cipher, o.Log}},
+		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
+		migrations: list, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
@@ -261,92 +254,6 @@ func (s *core) Writes(ctx context.Context) error {
 		return nil
 	}
 	return s.Commit(ctx, pay.Change{})
-}
-
-// PrepareAll checks every statement of the package against the database.
-func (s *core) PrepareAll(ctx context.Context) error {
-	for text, translated := range s.texts {
-		if err := s.db.Prepare(ctx, translated); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
-		}
-		if counted, ok := engine.CountedTexts()[translated]; ok && s.db.Dialect() == engine.PostgreSQL {
-			if err := s.db.Prepare(ctx, counted); err != nil {
-				return fmt.Errorf("%s, counted: %w", text, err)
-			}
-		}
-	}
-	return nil
-}
-
-// longRead is how long what an operator asks for may take who reads whole tables: a
-// statement has eight seconds where nobody says otherwise.
-const longRead = 24 * time.Hour
-
-// long is for reads of whole tables.
-func long(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, longRead)
-}
-
-// query runs a reading statement of the package.
-func (s *core) query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
-	return s.db.Query(ctx, s.text(text), args, each)
-}
-
-// text is the statement for the engine. One that is not made by statement
-// would escape the test that prepares them all.
-func (s *core) text(query string) string {
-	text, ok := s.texts[query]
-	if !ok {
-		panic("store: a text that is no statement: " + query)
-	}
-	return text
-}
-
-// based is a noun, or the core itself.
-type based interface{ base() *core }
-
-func (s *core) base() *core { return s }
-
-// one reads a single row or fails with ErrNotFound.
-func one[T any](ctx context.Context, b based, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
-	s := b.base()
-	var got T
-	found := false
-	err := s.query(ctx, text, args, func(r engine.Row) (err error) {
-		found = true
-		got, err = scan(r)
-		return err
-	})
-	if err == nil && !found {
-		err = ErrNotFound
-	}
-	return got, err
-}
-
-// many reads all rows.
-func many[T any](ctx context.Context, b based, text string, scan func(engine.Row) (T, error), args ...any) ([]T, error) {
-	s := b.base()
-	var list []T
-	err := s.query(ctx, text, args, func(r engine.Row) error {
-		got, err := scan(r)
-		list = append(list, got)
-		return err
-	})
-	return list, err
-}
-
-// atMost reads all rows, which are limit at most, each into its place in the list.
-func atMost[T any](ctx context.Context, b based, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
-	s := b.base()
-	var list []T
-	err := s.query(ctx, text, args, func(r engine.Row) error {
-		if list == nil {
-			list = make([]T, 0, min(limit, 128))
-		}
-		list = append(list, *new(T))
-		return read(r, &list[len(list)-1])
-	})
-	return list, err
 }
 
 // Dispatch is a delivery on its way, with what is sent.

@@ -83,7 +83,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := one(ctx, s, storyWithdrawal, withdrawalsTable.scan(s), id)
+	w, err := one(ctx, s.base, storyWithdrawal, withdrawalsTable.scan(s.personal), id)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ type chapter struct {
 
 func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
 	for _, c := range list {
-		lines, err := many(ctx, s, c.query, c.line, c.args...)
+		lines, err := many(ctx, s.base, c.query, c.line, c.args...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -270,7 +270,7 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := claimsTable.scan(s)(r)
+	c, err := claimsTable.scan(s.personal)(r)
 	if err != nil {
 		return "", err
 	}
@@ -292,7 +292,7 @@ func eventLine(r engine.Row) (string, error) {
 }
 
 func deliveryLine(r engine.Row) (string, error) {
-	d, err := deliveriesTable.scan(nil)(r)
+	d, err := deliveriesTable.scan(personal{})(r)
 	if err != nil {
 		return "", err
 	}

@@ -95,10 +95,10 @@ func describe[T any](t table[T]) *table[T] {
 
 // rows returns the rows of the items, sorted by id, so that two committers
 // lock rows in the same order.
-func (t *table[T]) rows(s *core, items []*T) *engine.Rows {
+func (t *table[T]) rows(d engine.Dialect, p personal, items []*T) *engine.Rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
-	r := engine.NewRows(s.db.Dialect(), t.columns, len(items))
-	t.gather(r, s.personal, items)
+	r := engine.NewRows(d, t.columns, len(items))
+	t.gather(r, p, items)
 	return r
 }
 
@@ -111,13 +111,9 @@ func (t *table[T]) gather(r *engine.Rows, p personal, items []*T) {
 }
 
 // reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
-// of the rows is encrypted, b may be nil.
-func (t *table[T]) reader(b based) func(engine.Row, *T) error {
-	f := fields{into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns))}
-	if b != nil {
-		f.s = b.base()
-		f.personal = f.s.personal
-	}
+// of the rows is encrypted, p may be the zero value.
+func (t *table[T]) reader(p personal) func(engine.Row, *T) error {
+	f := fields{into: make([]any, 0, len(t.columns)), late: make([]late, 0, len(t.columns)), personal: p}
 	return func(r engine.Row, item *T) error {
 		f.into, f.late = f.into[:0], f.late[:0]
 		t.fields(&f, item)
@@ -134,8 +130,8 @@ func (t *table[T]) reader(b based) func(engine.Row, *T) error {
 }
 
 // scan is reader for one row at a time.
-func (t *table[T]) scan(b based) func(engine.Row) (T, error) {
-	read := t.reader(b)
+func (t *table[T]) scan(p personal) func(engine.Row) (T, error) {
+	read := t.reader(p)
 	return func(r engine.Row) (item T, err error) {
 		err = read(r, &item)
 		return item, err
@@ -143,8 +139,8 @@ func (t *table[T]) scan(b based) func(engine.Row) (T, error) {
 }
 
 // scanAnd is scan for rows with one column more.
-func scanAnd[T, M any](b based, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
-	scan := t.scan(b)
+func scanAnd[T, M any](p personal, t *table[T], more func(*T, M)) func(engine.Row) (T, error) {
+	scan := t.scan(p)
 	return func(r engine.Row) (T, error) {
 		var m M
 		item, err := scan(rowWith{r, &m})

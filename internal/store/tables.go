@@ -114,7 +114,7 @@ func (t *table[T]) won(w *write, steps []engine.Step, text string, items []*T) [
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.text(text), Args: t.rows(w.s, items).Args(), Each: w.win, Want: len(items)})
+	return append(steps, engine.Step{Text: w.s.text(text), Args: t.rows(w.s.db.Dialect(), w.s.personal, items).Args(), Each: w.win, Want: len(items)})
 }
 
 // removed is won for rows that leave the table.
@@ -132,7 +132,7 @@ func (t *table[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step 
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.text(t.insert), Args: t.rows(w.s, items).Args()})
+	return append(steps, engine.Step{Text: w.s.text(t.insert), Args: t.rows(w.s.db.Dialect(), w.s.personal, items).Args()})
 }
 
 // gather collects the rows of one kind that are to be written in one way.

@@ -25,23 +25,23 @@ SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE status = 'pending' A
 
 // Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.
 func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return many(ctx, s, selectUnsure, paymentsTable.scan(s), limit)
+	return many(ctx, s.b, selectUnsure, paymentsTable.scan(s.b.personal), limit)
 }
 
 // Any reads a withdrawal of any tenant, for the operator; never for what a
 // merchant asks.
 func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
-	return one(ctx, s, selectAnyWithdrawal, withdrawalsTable.scan(s), id)
+	return one(ctx, s.b, selectAnyWithdrawal, withdrawalsTable.scan(s.b.personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may
 // have, the oldest first.
 func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectSentWithdrawals, withdrawalsTable.scan(s), limit)
+	return many(ctx, s.b, selectSentWithdrawals, withdrawalsTable.scan(s.b.personal), limit)
 }
 
 // Waiting lists withdrawals that are due and wait for something, of all tenants, the
 // oldest first.
 func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s, selectWaitingWithdrawals, withdrawalsTable.scan(s), limit)
+	return many(ctx, s.b, selectWaitingWithdrawals, withdrawalsTable.scan(s.b.personal), limit)
 }

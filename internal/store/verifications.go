@@ -60,23 +60,23 @@ ORDER BY id DESC LIMIT $3`)
 
 // Get reads a merchant's verification: whichever shop began it.
 func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	return one(ctx, s, selectVerification, verificationsTable.scan(s), id, scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectVerification, verificationsTable.scan(s.b.personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
 func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
-	return one(ctx, s, selectAnyVerification, verificationsTable.scan(s), id)
+	return one(ctx, s.b, selectAnyVerification, verificationsTable.scan(s.b.personal), id)
 }
 
 // Open reads the one that a merchant has not finished.
 func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
-	return one(ctx, s, selectOpenVerification, verificationsTable.scan(s), scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectOpenVerification, verificationsTable.scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
 func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
-	return many(ctx, s, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
+	return many(ctx, s.b, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -85,10 +85,10 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 // List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
 func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return many(ctx, s, listVerifications, verificationsTable.scan(s), string(status), merchant, limit)
+	return many(ctx, s.b, listVerifications, verificationsTable.scan(s.b.personal), string(status), merchant, limit)
 }
 
 // Lease takes verifications that nobody finished in time.
 func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
-	return leased(ctx, s, verificationDuty, verificationsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, verificationDuty, verificationsTable.scan(s.b.personal), now, until, limit)
 }

@@ -67,41 +67,40 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 // Get reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
 func (s *Wallets) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	return one(ctx, s, selectWallet, walletsTable.scan(s), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectWallet, walletsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet that a shop's withdrawals go to when they
 // name none.
 func (s *Wallets) Default(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
-	return one(ctx, s, selectDefaultWallet, walletsTable.scan(s), scope.Shop, scope.Live)
+	return one(ctx, s.b, selectDefaultWallet, walletsTable.scan(s.b.personal), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet that has a destination and is not disabled.
 func (s *Wallets) For(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
-	return one(ctx, s, selectWalletFor, walletsTable.scan(s), scope.Shop, scope.Live, fingerprint)
+	return one(ctx, s.b, selectWalletFor, walletsTable.scan(s.b.personal), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
 func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
-	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
+	total, err := one(ctx, s.b, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listWallets, walletsTable.scan(s), scope.Shop, scope.Live, string(status), before(page.After), page.Limit, page.Offset)
+	list, err := many(ctx, s.b, listWallets, walletsTable.scan(s.b.personal), scope.Shop, scope.Live, string(status), before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
 // Lease takes wallets whose cool-down is over.
 func (s *Wallets) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
-	return leased(ctx, s, walletDuty, walletsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, walletDuty, walletsTable.scan(s.b.personal), now, until, limit)
 }
 
 // leased takes rows of a duty that are due.
-func leased[T any](ctx context.Context, b based, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
-	s := b.base()
+func leased[T any](ctx context.Context, b *base, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
 	var list []T
-	err := s.lease(ctx, d, now, until, limit, func(r engine.Row) error {
+	err := b.lease(ctx, d, now, until, limit, func(r engine.Row) error {
 		item, err := scan(r)
 		if err == nil {
 			list = append(list, item)
@@ -115,5 +114,5 @@ var selectWalletsAfter = engine.Statement(`SELECT ` + walletsTable.list + ` FROM
 
 // After reads everybody's wallets by their ids from one on, deleted ones too.
 func (s *Wallets) After(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
-	return many(ctx, s, selectWalletsAfter, walletsTable.scan(s), id, limit)
+	return many(ctx, s.b, selectWalletsAfter, walletsTable.scan(s.b.personal), id, limit)
 }

@@ -81,21 +81,21 @@ func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) 
 // Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
 func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
-	return one(ctx, s, selectSubscription, scanAnd(s, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectSubscription, scanAnd(s.b.personal, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
 func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
-	return one(ctx, s, selectAnySubscription, subscriptionsTable.scan(s), id)
+	return one(ctx, s.b, selectAnySubscription, subscriptionsTable.scan(s.b.personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
 func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
-	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
+	total, err := one(ctx, s.b, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, selectSubscriptions, scanAnd(s, subscriptionsTable, lastTried), scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
+	list, err := many(ctx, s.b, selectSubscriptions, scanAnd(s.b.personal, subscriptionsTable, lastTried), scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -121,8 +121,8 @@ type Stalled struct {
 
 // Stalled reads the stalled subscriptions of all tenants.
 func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
-	scan := subscriptionsTable.scan(s)
-	return many(ctx, s, selectStalled, func(r engine.Row) (l Stalled, err error) {
+	scan := subscriptionsTable.scan(s.b.personal)
+	return many(ctx, s.b, selectStalled, func(r engine.Row) (l Stalled, err error) {
 		l.Subscription, err = scan(rowWith{r, &l.Parked})
 		return l, err
 	})
@@ -132,5 +132,5 @@ var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.l
 
 // After reads everybody's subscriptions by their ids from one on, deleted ones too.
 func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
-	return many(ctx, s, selectSubscriptionsAfter, subscriptionsTable.scan(s), id, limit)
+	return many(ctx, s.b, selectSubscriptionsAfter, subscriptionsTable.scan(s.b.personal), id, limit)
 }

@@ -98,13 +98,13 @@ var (
 
 // Get reads a shop's withdrawal. ErrNotFound also where it is another's.
 func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	return one(ctx, s, selectWithdrawal, withdrawalsTable.scan(s), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectWithdrawal, withdrawalsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // At reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
 func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return one(ctx, s, selectWithdrawalAt, withdrawalsTable.scan(s), account, ref)
+	return one(ctx, s.b, selectWithdrawalAt, withdrawalsTable.scan(s.b.personal), account, ref)
 }
 
 // WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
@@ -125,15 +125,15 @@ func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFil
 		to = micros(f.To)
 	}
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, micros(f.From), to}
-	total, err := one(ctx, s, countWithdrawals, scanInt, args...)
+	total, err := one(ctx, s.b, countWithdrawals, scanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listWithdrawals, withdrawalsTable.scan(s), append(args, before(f.After), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listWithdrawals, withdrawalsTable.scan(s.b.personal), append(args, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // Lease takes withdrawals that are to be sent or asked about.
 func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return leased(ctx, s, withdrawalDuty, withdrawalsTable.scan(s), now, until, limit)
+	return leased(ctx, s.b, withdrawalDuty, withdrawalsTable.scan(s.b.personal), now, until, limit)
 }
