@@ -5,29 +5,30 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // A new account is guarded too: an id is given once, for good.
-var accountsTable = describe(table[pay.ProviderAccount]{
-	name:    "provider_accounts",
-	of:      func(c *pay.Change) []pay.ProviderAccount { return c.Accounts },
-	id:      func(a *pay.ProviderAccount) string { return a.ID },
-	version: func(a *pay.ProviderAccount) int64 { return a.Version },
-	met:     stale,
-	fields: func(f *fields, a *pay.ProviderAccount) {
-		f.text("id!", &a.ID)
-		f.number("version", &a.Version)
-		f.text("adapter!", &a.Adapter)
-		f.flag("live!", &a.Live)
-		f.text("merchant!", &a.Merchant)
-		word(f, "status", &a.Status)
-		f.count("priority", &a.Priority)
-		f.bytes("credentials", &a.Credentials)
-		f.bytes("credentials_before", &a.Before)
-		f.time("rotated_at", &a.RotatedAt)
-		f.time("created_at!", &a.CreatedAt)
-		f.time("updated_at", &a.UpdatedAt)
-		document[accountDoc](f, "doc", a)
+var accountsTable = table.Describe(table.Table[pay.ProviderAccount]{
+	Name:    "provider_accounts",
+	Of:      func(c *pay.Change) []pay.ProviderAccount { return c.Accounts },
+	ID:      func(a *pay.ProviderAccount) string { return a.ID },
+	Version: func(a *pay.ProviderAccount) int64 { return a.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, a *pay.ProviderAccount) {
+		f.Text("id!", &a.ID)
+		f.Number("version", &a.Version)
+		f.Text("adapter!", &a.Adapter)
+		f.Flag("live!", &a.Live)
+		f.Text("merchant!", &a.Merchant)
+		table.Word(f, "status", &a.Status)
+		f.Count("priority", &a.Priority)
+		f.Bytes("credentials", &a.Credentials)
+		f.Bytes("credentials_before", &a.Before)
+		f.Time("rotated_at", &a.RotatedAt)
+		f.Time("created_at!", &a.CreatedAt)
+		f.Time("updated_at", &a.UpdatedAt)
+		table.Document[accountDoc](f, "doc", a)
 	},
 })
 
@@ -37,18 +38,18 @@ type accountDoc struct {
 	Terms   []pay.RailTerms `json:"terms,omitempty"`
 }
 
-func (d *accountDoc) of(_ *fields, a *pay.ProviderAccount) {
+func (d *accountDoc) Of(_ *table.Fields, a *pay.ProviderAccount) {
 	*d = accountDoc{a.BaseURL, a.Rails, a.Terms}
 }
 
-func (d *accountDoc) into(_ *fields, a *pay.ProviderAccount) error {
+func (d *accountDoc) Into(_ *table.Fields, a *pay.ProviderAccount) error {
 	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
 	return nil
 }
 
 var (
-	selectAccounts     = engine.Statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
-	selectAccount      = engine.Statement(`SELECT ` + accountsTable.list + ` FROM provider_accounts WHERE id = $1`)
+	selectAccounts     = engine.Statement(`SELECT ` + accountsTable.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
+	selectAccount      = engine.Statement(`SELECT ` + accountsTable.List + ` FROM provider_accounts WHERE id = $1`)
 	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
 	// An attempt names its account in the payment's document. Replacing tells on
 	// both engines whether it does, whatever letters an id has.
@@ -61,12 +62,12 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 
 // List reads all provider accounts, the removed ones too.
 func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
-	return many(ctx, s.b, selectAccounts, accountsTable.scan(s.b.personal))
+	return many(ctx, s.b, selectAccounts, accountsTable.Scan(s.b.personal))
 }
 
 // Get reads a provider account. ErrNotFound where there never was one.
 func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
-	return one(ctx, s.b, selectAccount, accountsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAccount, accountsTable.Scan(s.b.personal), id)
 }
 
 // Mark moves with every change of an account: rows are not deleted, and a

@@ -7,32 +7,33 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var auditTable = describe(table[pay.AuditEntry]{
-	name: "audit",
-	of:   audits,
-	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
-		f.text("id!", &e.ID)
-		f.text("merchant!", &e.Merchant)
-		f.text("shop!", &e.Shop)
-		f.flag("live!", &e.Live)
-		word(f, "actor_kind!", &e.By.Kind)
-		f.text("actor!", &e.By.ID)
-		f.written("ip!", "") // of entries from before addressesTable
-		f.text("request!", &e.By.Request)
-		word(f, "act!", &e.Act)
-		f.text("object!", &e.Object)
-		f.time("at!", &e.At)
-		f.converted("doc!", func() string {
+var auditTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit",
+	Of:   audits,
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		table.Word(f, "actor_kind!", &e.By.Kind)
+		f.Text("actor!", &e.By.ID)
+		f.Written("ip!", "") // of entries from before addressesTable
+		f.Text("request!", &e.By.Request)
+		table.Word(f, "act!", &e.Act)
+		f.Text("object!", &e.Object)
+		f.Time("at!", &e.At)
+		f.Converted("doc!", func() string {
 			if len(e.Details) == 0 {
 				return "{}"
 			}
-			return encode(e.Details)
+			return table.Encode(e.Details)
 		}, func(text string) error { return json.Unmarshal([]byte(text), &e.Details) })
-		f.written("commitment!", pay.Commitment(e.By.IP, e.Salt))
-		f.written("note_commitment!", pay.Commitment(e.Note, e.Salt))
+		f.Written("commitment!", pay.Commitment(e.By.IP, e.Salt))
+		f.Written("note_commitment!", pay.Commitment(e.Note, e.Salt))
 	},
 })
 
@@ -40,29 +41,29 @@ func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
 func auditID(e *pay.AuditEntry) string      { return e.ID }
 
 // addressesTable has the addresses that entries are about, apart from what is sealed of them.
-var addressesTable = describe(table[pay.AuditEntry]{
-	name: "audit_addresses",
-	of:   audits,
-	only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
-	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
-		f.text("id!", &e.ID)
-		f.text("address!", &e.By.IP)
-		f.text("salt!", &e.Salt)
+var addressesTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit_addresses",
+	Of:   audits,
+	Only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("address!", &e.By.IP)
+		f.Text("salt!", &e.Salt)
 	},
 })
 
 // notesTable has what operators wrote, in the same way.
-var notesTable = describe(table[pay.AuditEntry]{
-	name: "audit_notes",
-	of:   audits,
-	only: func(e *pay.AuditEntry) bool { return e.Note != "" },
-	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
-		f.text("id!", &e.ID)
-		f.text("object!", &e.Object)
-		f.text("note!", &e.Note)
-		f.text("salt!", &e.Salt)
+var notesTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit_notes",
+	Of:   audits,
+	Only: func(e *pay.AuditEntry) bool { return e.Note != "" },
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("object!", &e.Object)
+		f.Text("note!", &e.Note)
+		f.Text("salt!", &e.Salt)
 	},
 })
 
@@ -95,17 +96,17 @@ func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]B
 }
 
 var selectAudit = engine.Statement(`
-SELECT ` + auditTable.listOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
+SELECT ` + auditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
 // List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
 func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
-	scan := auditTable.scan(s.b.personal)
+	scan := auditTable.Scan(s.b.personal)
 	return many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
 		var address, note string
-		e, err := scan(rowWith{rowWith{r, &note}, &address})
+		e, err := scan(table.With(table.With(r, &note), &address))
 		e.By.IP = address
 		if note != "" {
 			if e.Details == nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // base is what every noun reads by: a database, the statements in its words, and what opens texts
@@ -16,7 +18,7 @@ type base struct {
 	db        engine.DB
 	log       *slog.Logger
 	texts     map[string]string // a query's text for the engine; of the process, never written
-	personal  personal
+	personal  table.Personal
 	clocked   atomic.Bool  // some test clock was moved
 	inCompany atomic.Bool  // several merchants write
 	rolledUp  atomic.Int64 // the days before it are in the counters of all days
@@ -98,4 +100,43 @@ func atMost[T any](ctx context.Context, b *base, limit int, text string, read fu
 		return read(r, &list[len(list)-1])
 	})
 	return list, err
+}
+
+func scanInt(r engine.Row) (n int64, err error) {
+	err = r.Scan(&n)
+	return n, err
+}
+
+func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
+
+var idColumns = engine.ParseColumns("id TEXT")
+
+func (b *base) ids(list []string) []any {
+	r := engine.NewRows(b.db.Dialect(), idColumns, len(list))
+	for _, id := range list {
+		r.Text(id).Next()
+	}
+	return r.Args()
+}
+
+// applySlowly is apply for what several nodes do by themselves, where nobody waits for a second
+// trip: it looks at what the steps got before it commits, so that the later of two leaves no error
+// in PostgreSQL's log.
+//
+// Errors: those of apply.
+func applySlowly(ctx context.Context, db engine.DB, steps []engine.Step) error {
+	steps, got := slices.Clone(steps), make([]int, len(steps))
+	for i := range steps {
+		if steps[i].Want > 0 {
+			steps[i].Each = func(engine.Row) error { got[i]++; return nil }
+		}
+	}
+	return db.Transact(ctx, steps, func() ([]engine.Step, error) {
+		for i, s := range steps {
+			if got[i] != s.Want {
+				return nil, engine.ErrLost
+			}
+		}
+		return nil, nil
+	})
 }

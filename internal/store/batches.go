@@ -6,57 +6,58 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var batchesTable = describe(table[pay.Batch]{
-	name:    "payout_batches",
-	of:      func(c *pay.Change) []pay.Batch { return c.Batches },
-	id:      func(b *pay.Batch) string { return b.ID },
-	version: func(b *pay.Batch) int64 { return b.Version },
-	met:     staleAnyhow, // of two who number a batch alike one looks again
-	fields: func(f *fields, b *pay.Batch) {
-		f.text("id!", &b.ID)
-		f.number("version", &b.Version)
-		f.text("account!", &b.Account)
-		f.flag("live!", &b.Live)
-		f.count("number!", &b.Number)
-		word(f, "status", &b.Status)
-		f.text("network!", &b.Network)
-		f.text("layout!", &b.Layout)
-		f.count("lines!", &b.Lines)
-		f.number("total!", &b.Total.Minor)
-		word(f, "currency!", &b.Total.Currency)
-		f.text("checksum!", &b.Checksum)
-		f.bytes("file", &b.File)
-		f.text("made_by!", &b.MadeBy)
-		f.text("approved_by", &b.ApprovedBy)
-		f.time("created_at!", &b.CreatedAt)
-		f.time("updated_at", &b.UpdatedAt)
-		f.time("exported_at", &b.ExportedAt)
+var batchesTable = table.Describe(table.Table[pay.Batch]{
+	Name:    "payout_batches",
+	Of:      func(c *pay.Change) []pay.Batch { return c.Batches },
+	ID:      func(b *pay.Batch) string { return b.ID },
+	Version: func(b *pay.Batch) int64 { return b.Version },
+	Met:     table.StaleAnyhow, // of two who number a batch alike one looks again
+	Fields: func(f *table.Fields, b *pay.Batch) {
+		f.Text("id!", &b.ID)
+		f.Number("version", &b.Version)
+		f.Text("account!", &b.Account)
+		f.Flag("live!", &b.Live)
+		f.Count("number!", &b.Number)
+		table.Word(f, "status", &b.Status)
+		f.Text("network!", &b.Network)
+		f.Text("layout!", &b.Layout)
+		f.Count("lines!", &b.Lines)
+		f.Number("total!", &b.Total.Minor)
+		table.Word(f, "currency!", &b.Total.Currency)
+		f.Text("checksum!", &b.Checksum)
+		f.Bytes("file", &b.File)
+		f.Text("made_by!", &b.MadeBy)
+		f.Text("approved_by", &b.ApprovedBy)
+		f.Time("created_at!", &b.CreatedAt)
+		f.Time("updated_at", &b.UpdatedAt)
+		f.Time("exported_at", &b.ExportedAt)
 	},
 })
 
 var (
-	selectBatch      = engine.Statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id = $1`)
+	selectBatch      = engine.Statement(`SELECT ` + batchesTable.List + ` FROM payout_batches WHERE id = $1`)
 	selectLastBatch  = engine.Statement(`SELECT coalesce(max(number), 0) FROM payout_batches WHERE account = $1`)
-	selectBatchAfter = engine.Statement(`SELECT ` + batchesTable.list + ` FROM payout_batches WHERE id > $1 ORDER BY id LIMIT 1`)
+	selectBatchAfter = engine.Statement(`SELECT ` + batchesTable.List + ` FROM payout_batches WHERE id > $1 ORDER BY id LIMIT 1`)
 	// Without the files, which nobody reads in a list.
 	listBatches = engine.Statement(`
-SELECT ` + strings.Replace(batchesTable.list, ", file,", ", '',", 1) + `
+SELECT ` + strings.Replace(batchesTable.List, ", file,", ", '',", 1) + `
 FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
 	selectBatchable = engine.Statement(`
-SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2 ORDER BY id LIMIT $3`)
-	selectBatched = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
+SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2 ORDER BY id LIMIT $3`)
+	selectBatched = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 
 // Get reads a batch of payouts with its file. ErrNotFound.
 func (s *Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s.b, selectBatch, batchesTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectBatch, batchesTable.Scan(s.b.personal), id)
 }
 
 // After reads the batch with the next id. ErrNotFound.
 func (s *Batches) After(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s.b, selectBatchAfter, batchesTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectBatchAfter, batchesTable.Scan(s.b.personal), id)
 }
 
 // Last is the number of an account's newest batch, 0 where it has none.
@@ -67,15 +68,15 @@ func (s *Batches) Last(ctx context.Context, account string) (int, error) {
 
 // List lists batches without their files, of one account or of all, the newest first.
 func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return many(ctx, s.b, listBatches, batchesTable.scan(s.b.personal), account, limit)
+	return many(ctx, s.b, listBatches, batchesTable.Scan(s.b.personal), account, limit)
 }
 
 // Batchable lists withdrawals that wait for a batch of an account, after an id.
 func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectBatchable, withdrawalsTable.scan(s.b.personal), account, after, limit)
+	return many(ctx, s.b, selectBatchable, withdrawalsTable.Scan(s.b.personal), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in the order of its lines.
 func (s *Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectBatched, withdrawalsTable.scan(s.b.personal), batch)
+	return many(ctx, s.b, selectBatched, withdrawalsTable.Scan(s.b.personal), batch)
 }

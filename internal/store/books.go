@@ -4,28 +4,28 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var transfersTable = describe(table[ledger.Transfer]{
-	name: "transfers",
-	of:   func(c *pay.Change) []ledger.Transfer { return c.Transfers },
-	id:   func(t *ledger.Transfer) string { return t.ID },
-	fields: func(f *fields, t *ledger.Transfer) {
-		f.text("id!", &t.ID)
-		f.text("merchant!", &t.Merchant)
-		f.flag("live!", &t.Live)
-		word(f, "kind!", &t.Kind)
-		f.text("payment!", &t.Payment)
-		f.text("claim!", &t.Claim)
-		f.number("amount_local!", &t.Local.Minor) // a memo: "" is its currency where there is none
-		word(f, "currency_local!", &t.Local.Currency)
-		f.time("at!", &t.At)
-		f.converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
+var transfersTable = table.Describe(table.Table[ledger.Transfer]{
+	Name: "transfers",
+	Of:   func(c *pay.Change) []ledger.Transfer { return c.Transfers },
+	ID:   func(t *ledger.Transfer) string { return t.ID },
+	Fields: func(f *table.Fields, t *ledger.Transfer) {
+		f.Text("id!", &t.ID)
+		f.Text("merchant!", &t.Merchant)
+		f.Flag("live!", &t.Live)
+		table.Word(f, "kind!", &t.Kind)
+		f.Text("payment!", &t.Payment)
+		f.Text("claim!", &t.Claim)
+		f.Number("amount_local!", &t.Local.Minor) // a memo: "" is its currency where there is none
+		table.Word(f, "currency_local!", &t.Local.Currency)
+		f.Time("at!", &t.At)
+		f.Converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
 			t.Postings, err = parsePostings(text)
 			return err
 		})
@@ -42,7 +42,6 @@ var (
 		}
 		return spec + "movements BIGINT"
 	}()
-	balanceRows    = engine.ParseColumns(balanceSpec)
 	balanceColumns = func() string {
 		list := "b.merchant, b.live"
 		for _, account := range ledger.Accounts() {
@@ -51,20 +50,6 @@ var (
 		return list
 	}()
 )
-
-// upsertBalances adds the deltas to the balances.
-var upsertBalances = engine.Statement(func() string {
-	var names, sets []string
-	for _, c := range balanceRows {
-		names = append(names, c.Name)
-		if c.Kind == "BIGINT" {
-			sets = append(sets, c.Name+" = balances."+c.Name+" + excluded."+c.Name)
-		}
-	}
-	columns := strings.Join(names, ", ")
-	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE {unless lost}" +
-		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
-}())
 
 func scanBalances(r engine.Row) (tenant, ledger.Balances, error) {
 	var t tenant

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // part is a table that is looked at a bounded number of rows at a time, in the order of its ids.
@@ -230,7 +231,7 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 		for _, of := range owners {
 			at := int64(0)
 			if since != nil {
-				at = micros(c.now.Add(-commitsLate))
+				at = table.Micros(c.now.Add(-commitsLate))
 				if first, known := since[of]; known {
 					at = min(at, first)
 				}

@@ -6,30 +6,31 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var claimsTable = describe(table[pay.Claim]{
-	name:    "claims",
-	of:      func(c *pay.Change) []pay.Claim { return c.Claims },
-	id:      func(c *pay.Claim) string { return c.ID },
-	version: func(c *pay.Claim) int64 { return c.Version },
-	fields: func(f *fields, c *pay.Claim) {
-		f.text("id!", &c.ID)
-		f.text("merchant!", &c.Merchant)
-		f.text("shop!", &c.Shop)
-		f.flag("live!", &c.Live)
-		f.number("version", &c.Version)
-		word(f, "kind!", &c.Kind)
-		word(f, "status", &c.Status)
-		f.text("payment!", &c.Payment)
-		f.amount("amount_local!", "currency_local!", &c.Local)
-		f.number("amount!", &c.USD)
-		f.number("frozen", &c.Frozen)
-		f.time("due_at", &c.DueAt)
-		f.time("created_at!", &c.CreatedAt)
-		f.time("updated_at", &c.UpdatedAt)
-		document[claimDocument](f, "doc", c)
-		f.written("dispute", c.Case.Key())
+var claimsTable = table.Describe(table.Table[pay.Claim]{
+	Name:    "claims",
+	Of:      func(c *pay.Change) []pay.Claim { return c.Claims },
+	ID:      func(c *pay.Claim) string { return c.ID },
+	Version: func(c *pay.Claim) int64 { return c.Version },
+	Fields: func(f *table.Fields, c *pay.Claim) {
+		f.Text("id!", &c.ID)
+		f.Text("merchant!", &c.Merchant)
+		f.Text("shop!", &c.Shop)
+		f.Flag("live!", &c.Live)
+		f.Number("version", &c.Version)
+		table.Word(f, "kind!", &c.Kind)
+		table.Word(f, "status", &c.Status)
+		f.Text("payment!", &c.Payment)
+		f.Amount("amount_local!", "currency_local!", &c.Local)
+		f.Number("amount!", &c.USD)
+		f.Number("frozen", &c.Frozen)
+		f.Time("due_at", &c.DueAt)
+		f.Time("created_at!", &c.CreatedAt)
+		f.Time("updated_at", &c.UpdatedAt)
+		table.Document[claimDocument](f, "doc", c)
+		f.Written("dispute", c.Case.Key())
 	},
 })
 
@@ -54,59 +55,59 @@ type claimDocument struct {
 	Resolved int64           `json:"resolved,omitempty"`
 }
 
-func (d *claimDocument) of(f *fields, c *pay.Claim) {
+func (d *claimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = claimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: sealEvidence(f.personal, c.ID, c.Evidence),
-		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
+		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: table.Micros(c.DueBy), Evidence: sealEvidence(f.Personal, c.ID, c.Evidence),
+		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }
 
-func (d *claimDocument) into(f *fields, c *pay.Claim) error {
+func (d *claimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
-	c.Evidence, c.Timeline, c.Sequence, c.Resolved = f.personal.openEvidence(c.ID, d.Evidence), d.Timeline, d.Sequence, fromMicros(d.Resolved)
+	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
+	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
 	return nil
 }
 
-var filesTable = describe(table[pay.File]{
-	name: "files",
-	of:   func(c *pay.Change) []pay.File { return c.Files },
-	id:   func(e *pay.File) string { return e.ID },
-	fields: func(f *fields, e *pay.File) {
-		f.text("id!", &e.ID)
-		f.text("merchant!", &e.Merchant)
-		f.text("shop!", &e.Shop)
-		f.flag("live!", &e.Live)
-		f.text("claim!", &e.Claim)
-		f.converted("name!", func() string { return f.personal.seal(fileName.about(e.ID), []byte(e.Name)) }, func(text string) error {
-			name, err := f.personal.open(fileName.about(e.ID), text)
+var filesTable = table.Describe(table.Table[pay.File]{
+	Name: "files",
+	Of:   func(c *pay.Change) []pay.File { return c.Files },
+	ID:   func(e *pay.File) string { return e.ID },
+	Fields: func(f *table.Fields, e *pay.File) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		f.Text("claim!", &e.Claim)
+		f.Converted("name!", func() string { return f.Personal.Seal(table.FileName.About(e.ID), []byte(e.Name)) }, func(text string) error {
+			name, err := f.Personal.Open(table.FileName.About(e.ID), text)
 			e.Name = string(name)
 			return err
 		})
-		f.text("type!", &e.Type)
-		f.time("created_at!", &e.At)
-		f.converted("content!", func() string { return e.Sealed }, func(text string) (err error) {
-			e.Content, err = f.personal.openFile(e.ID, text)
+		f.Text("type!", &e.Type)
+		f.Time("created_at!", &e.At)
+		f.Converted("content!", func() string { return e.Sealed }, func(text string) (err error) {
+			e.Content, err = openFile(f.Personal, e.ID, text)
 			return err
 		})
 	},
 })
 
 var (
-	selectClaim    = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectAnyClaim = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims WHERE id = $1`)
+	selectClaim    = engine.Statement(`SELECT ` + claimsTable.List + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyClaim = engine.Statement(`SELECT ` + claimsTable.List + ` FROM claims WHERE id = $1`)
 )
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
 func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
-	return one(ctx, s.b, selectClaim, claimsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectClaim, claimsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
 func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	return one(ctx, s.b, selectAnyClaim, claimsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnyClaim, claimsTable.Scan(s.b.personal), id)
 }
 
 // ClaimFilter selects claims. Empty fields select all.
@@ -123,10 +124,10 @@ var (
 	// A shop has few claims beside its payments; its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
   AND ($5 = '' OR payment = $5)`
-	listClaims  = engine.Statement(`SELECT ` + claimsTable.list + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
+	listClaims  = engine.Statement(`SELECT ` + claimsTable.List + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
 	countClaims = engine.Statement(`SELECT count(*)` + claimsOfShop)
 
-	listAnyClaims = engine.Statement(`SELECT ` + claimsTable.list + ` FROM claims
+	listAnyClaims = engine.Statement(`SELECT ` + claimsTable.List + ` FROM claims
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
@@ -138,13 +139,13 @@ func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pa
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listClaims, claimsTable.scan(s.b.personal), append(where, before(f.After), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listClaims, claimsTable.Scan(s.b.personal), append(where, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
 func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
-	return many(ctx, s.b, listAnyClaims, claimsTable.scan(s.b.personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return many(ctx, s.b, listAnyClaims, claimsTable.Scan(s.b.personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
 // Open claims of disputes are always due some time: the index of due claims has them.
@@ -155,22 +156,22 @@ WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 // production; zero where there is none.
 func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	at, err := one(ctx, s.b, oldestDispute, scanInt)
-	return fromMicros(at), err
+	return table.FromMicros(at), err
 }
 
-var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.list)
+var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.List)
 
 // Lease takes claims that are due; nobody else gets them before until.
 // The lease is not a version: whoever decides meanwhile is not stale.
 func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
-	return leased(ctx, s.b, claimDuty, claimsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, claimDuty, claimsTable.Scan(s.b.personal), now, until, limit)
 }
 
-var selectFile = engine.Statement(`SELECT ` + filesTable.list + ` FROM files
+var selectFile = engine.Statement(`SELECT ` + filesTable.List + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
 func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
-	return one(ctx, s.b, selectFile, filesTable.scan(s.b.personal), evidence, claim, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectFile, filesTable.Scan(s.b.personal), evidence, claim, scope.Shop, scope.Live)
 }

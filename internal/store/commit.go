@@ -67,7 +67,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	// Here, and not where everybody waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Sealed = s.personal.sealFile(&change.Files[i])
+		change.Files[i].Sealed = sealFile(s.personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()

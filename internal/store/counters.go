@@ -1,109 +1,23 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
-
-// allDays is the day of the counters that count a shop's whole life, but for
-// the young days.
-const allDays = -1
-
-// dayMicros is a day of times in the database.
-const dayMicros = 24 * 60 * 60 * 1_000_000
-
-// counter is what a list may be filtered by, and a day.
-type counter struct {
-	shop                          string
-	live                          bool
-	day                           int64 // since 1970
-	rail, country, status, method string
-}
-
-func (k counter) compare(o counter) int {
-	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
-		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
-}
-
-// count is how many payments there are, and how many of them allDays has too.
-type count struct{ n, rolled int64 }
-
-var (
-	counterSpec = "shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT, rolled BIGINT"
-	counterKey  = "shop, live, day, rail, country, status, method"
-
-	// upsertCounters adds to the counters of payments.
-	upsertCounters = engine.Statement(`
-INSERT INTO counters (` + counterKey + `, n, rolled)
-SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
-WHERE {unless lost}
-ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
-)
-
-var counterRows = engine.ParseColumns(counterSpec)
-
-// counterArgs are the rows in the order in which every transaction locks them.
-func (s *core) counterArgs(counts map[counter]count) []any {
-	rows := engine.NewRows(s.db.Dialect(), counterRows, len(counts))
-	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
-		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
-	}
-	return rows.Args()
-}
-
-// addCounters counts each payment in its day; one of a day that was rolled up,
-// in all days too.
-func (w *write) addCounters(steps []engine.Step) []engine.Step {
-	deltas := map[counter]count{}
-	young := w.s.rolledUp.Load()
-	add := func(k counter, n int64) {
-		c := deltas[k]
-		c.n += n
-		if k.day < young {
-			c.rolled += n
-			all := k
-			all.day = allDays
-			deltas[all] = count{n: deltas[all].n + n}
-		}
-		deltas[k] = c
-	}
-	for _, p := range gather(w.kept, paymentsTable.of, nil) {
-		if p.Status == p.Stored || p.Status == pay.Processing {
-			continue // processing has no counter
-		}
-		key := counter{p.Shop, p.Live, micros(p.Times.Created) / dayMicros, p.RailID, p.Country, string(p.Status), p.Method}
-		add(key, 1)
-		if p.Stored != "" && p.Stored != pay.Processing {
-			key.status = string(p.Stored)
-			add(key, -1)
-		}
-	}
-	maps.DeleteFunc(deltas, func(_ counter, c count) bool { return c == count{} })
-	if len(deltas) == 0 {
-		return steps
-	}
-	return append(steps, engine.Step{Text: w.s.text(upsertCounters), Args: w.s.counterArgs(deltas)})
-}
 
 const (
-	// slackDays is by how much a node's idea of which days are rolled up may be
-	// old: so many days before the watermark are looked at as if they were young.
-	slackDays = 7
 	// rollPage is how many counters are read at a time to be rolled up.
 	rollPage = 2000
 )
 
 var (
-	selectRolledUp = engine.Statement(`SELECT day FROM watermarks WHERE id = 'counters'`)
 	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
 	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
 	// rollCounters is an upsert of rows that are all there: found by their key,
@@ -116,24 +30,12 @@ ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counter
 RETURNING day`)
 )
 
-// young is the first day that may have payments which allDays lacks.
-func (b *base) young() int64 { return max(0, b.rolledUp.Load()-slackDays) }
-
-// readRolledUp learns which days are rolled up.
-func (b *base) readRolledUp(ctx context.Context) (day int64, err error) {
-	if day, err = one(ctx, b, selectRolledUp, scanInt); err != nil {
-		return 0, fmt.Errorf("read how far counters are rolled up: %w", err)
-	}
-	b.rolledUp.Store(day)
-	return day, nil
-}
-
 // RollUp adds the days before yesterday to the counters of all days: a payment
 // is counted once when it is taken, and a total adds up a few days at most. Every
 // node may call it at any time, and each has to within slackDays.
 func (s *core) RollUp(ctx context.Context, now time.Time) error {
 	done, err := s.readRolledUp(ctx)
-	until := micros(now)/dayMicros - 1
+	until := table.Micros(now)/dayMicros - 1
 	if err != nil || until <= done {
 		return err
 	}

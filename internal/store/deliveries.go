@@ -1,39 +1,38 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var deliveriesTable = describe(table[pay.Delivery]{
-	name:    "deliveries",
-	of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
-	id:      func(d *pay.Delivery) string { return d.ID },
-	version: func(d *pay.Delivery) int64 { return d.Version },
-	fields: func(f *fields, d *pay.Delivery) {
-		f.text("id!", &d.ID)
-		f.text("merchant!", &d.Merchant)
-		f.text("shop!", &d.Shop)
-		f.flag("live!", &d.Live)
-		f.number("version", &d.Version)
-		f.text("event!", &d.Event)
-		word(f, "type!", &d.EventType)
-		f.text("subscription!", &d.Subscription)
-		word(f, "status", &d.Status)
-		f.count("attempts", &d.Attempts)
-		f.count("budget", &d.Budget)
-		f.time("due_at", &d.DueAt)
-		f.flag("parked", &d.Parked)
-		f.time("created_at!", &d.CreatedAt)
-		document[deliveryDoc](f, "doc", d)
+var deliveriesTable = table.Describe(table.Table[pay.Delivery]{
+	Name:    "deliveries",
+	Of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
+	ID:      func(d *pay.Delivery) string { return d.ID },
+	Version: func(d *pay.Delivery) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *pay.Delivery) {
+		f.Text("id!", &d.ID)
+		f.Text("merchant!", &d.Merchant)
+		f.Text("shop!", &d.Shop)
+		f.Flag("live!", &d.Live)
+		f.Number("version", &d.Version)
+		f.Text("event!", &d.Event)
+		table.Word(f, "type!", &d.EventType)
+		f.Text("subscription!", &d.Subscription)
+		table.Word(f, "status", &d.Status)
+		f.Count("attempts", &d.Attempts)
+		f.Count("budget", &d.Budget)
+		f.Time("due_at", &d.DueAt)
+		f.Flag("parked", &d.Parked)
+		f.Time("created_at!", &d.CreatedAt)
+		table.Document[deliveryDoc](f, "doc", d)
 	},
 })
 
@@ -48,13 +47,13 @@ type deliveryDoc struct {
 	Urgent      bool            `json:"urgent,omitempty"`
 }
 
-func (d *deliveryDoc) of(_ *fields, v *pay.Delivery) {
-	*d = deliveryDoc{micros(v.LastAt), micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
+func (d *deliveryDoc) Of(_ *table.Fields, v *pay.Delivery) {
+	*d = deliveryDoc{table.Micros(v.LastAt), table.Micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
 }
 
-func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
+func (d *deliveryDoc) Into(_ *table.Fields, v *pay.Delivery) error {
 	v.Stored = v.Status
-	v.LastAt, v.DeliveredAt = fromMicros(d.LastAt), fromMicros(d.DeliveredAt)
+	v.LastAt, v.DeliveredAt = table.FromMicros(d.LastAt), table.FromMicros(d.DeliveredAt)
 	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
 	v.Earlier, v.Urgent = d.Earlier, d.Urgent
 	return nil
@@ -66,28 +65,28 @@ const deliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
 func scanDispatch(b *base) func(engine.Row) (Dispatch, error) {
-	scan := deliveriesTable.scan(b.personal)
+	scan := deliveriesTable.Scan(b.personal)
 	return func(r engine.Row) (Dispatch, error) {
 		var body string
-		d, err := scan(rowWith{r, &body})
+		d, err := scan(table.With(r, &body))
 		if err != nil {
 			return Dispatch{Delivery: d}, err
 		}
-		payload, err := b.personal.open(eventPayload.about(d.Event), body)
+		payload, err := b.personal.Open(table.EventPayload.About(d.Event), body)
 		return Dispatch{Delivery: d, Payload: payload}, err
 	}
 }
 
 var (
-	selectAnyDelivery = engine.Statement(`SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE id = $1`)
+	selectAnyDelivery = engine.Statement(`SELECT ` + deliveriesTable.List + ` FROM deliveries WHERE id = $1`)
 	selectDelivery    = engine.Statement(`
-SELECT ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
+SELECT ` + deliveriesTable.List + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
 func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
-	return one(ctx, s.b, selectAnyDelivery, deliveriesTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnyDelivery, deliveriesTable.Scan(s.b.personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with what is sent.
@@ -115,7 +114,7 @@ WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliverie
 	unparkDeliveries = engine.Standalone(`
 UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
   SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
-RETURNING ` + deliveriesTable.list + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+RETURNING ` + deliveriesTable.List + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 
 // Parking is a delivery that is to wait for its endpoint.
@@ -147,7 +146,7 @@ type Postponement struct {
 func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
 	rows := engine.NewRows(s.b.db.Dialect(), postponeRows, len(list))
 	for _, p := range list {
-		rows.Text(p.ID).Number(micros(p.Leased), micros(p.Until)).Next()
+		rows.Text(p.ID).Number(table.Micros(p.Leased), table.Micros(p.Until)).Next()
 	}
 	return s.b.db.Lease(ctx, s.b.text(postponeDeliveries), rows.Args(), nil)
 }
@@ -157,7 +156,7 @@ var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
 // selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
 // second time.
 var selectAhead = engine.Statement(`
-SELECT ` + deliveriesTable.list + ` FROM deliveries
+SELECT ` + deliveriesTable.List + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
 // Ahead reads those of at most pay.MostBefore deliveries that were not tried yet, or
@@ -170,7 +169,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, e
 			args[i] = ids[i]
 		}
 	}
-	return many(ctx, s.b, selectAhead, deliveriesTable.scan(s.b.personal), args...)
+	return many(ctx, s.b, selectAhead, deliveriesTable.Scan(s.b.personal), args...)
 }
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
@@ -178,7 +177,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, e
 func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := scanDispatch(s.b)
-	err := s.b.db.Lease(ctx, s.b.text(unparkDeliveries), []any{subscription, limit, micros(until)}, func(r engine.Row) error {
+	err := s.b.db.Lease(ctx, s.b.text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
 		d, err := scan(r)
 		list = append(list, d)
 		return err
@@ -203,10 +202,10 @@ type DeliveryFilter struct {
 const beyond = 253402300799_000000
 
 func (f DeliveryFilter) bounds() (from, to int64) {
-	if to = micros(f.To); f.To.IsZero() {
+	if to = table.Micros(f.To); f.To.IsZero() {
 		to = beyond
 	}
-	return micros(f.From), to
+	return table.Micros(f.From), to
 }
 
 // listDeliveries reads newest first. There is one index, by status and event;
@@ -220,10 +219,10 @@ var listDeliveries = engine.Statement(func() string {
   SELECT * FROM (SELECT %s FROM deliveries
     WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
       AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7 AND (created_at < $11 OR id < $12)
-    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveriesTable.list, status, kind, len(parts)))
+    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, deliveriesTable.List, status, kind, len(parts)))
 		}
 	}
-	return "SELECT " + deliveriesTable.list + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
+	return "SELECT " + deliveriesTable.List + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
 ) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
 }())
 
@@ -233,10 +232,10 @@ func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription str
 	from, to := f.bounds()
 	at := int64(beyond)
 	if !f.After.CreatedAt.IsZero() {
-		at = micros(f.After.CreatedAt)
+		at = table.Micros(f.After.CreatedAt)
 		to = min(to, at+1)
 	}
-	return many(ctx, s.b, listDeliveries, deliveriesTable.scan(s.b.personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+	return many(ctx, s.b, listDeliveries, deliveriesTable.Scan(s.b.personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
 		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
 }
 
@@ -283,50 +282,5 @@ func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryF
 	return total, nil
 }
 
-// upsertDeliveryCounters adds to the counters of deliveries.
-var upsertDeliveryCounters = engine.Statement(`
-INSERT INTO delivery_counters (subscription, status, type, n, last_at)
-SELECT subscription, status, type, n, last_at
-FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
-WHERE {unless lost}
-ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
-  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`)
-
-var deliveryCounterRows = engine.ParseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
-
-// deliveryKind is what a list of deliveries may be filtered by.
-type deliveryKind struct{ subscription, status, kind string }
-
-func (k deliveryKind) compare(o deliveryKind) int {
-	return cmp.Or(strings.Compare(k.subscription, o.subscription), strings.Compare(k.status, o.status), strings.Compare(k.kind, o.kind))
-}
-
-// addDeliveryCounters counts what became of deliveries. Pending ones have no
-// counter.
-func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
-	type tally struct{ n, last int64 }
-	deltas := map[deliveryKind]*tally{}
-	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
-		if status == pay.DeliveryPending {
-			return
-		}
-		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}
-		if deltas[key] == nil {
-			deltas[key] = &tally{}
-		}
-		deltas[key].n += n
-		deltas[key].last = max(deltas[key].last, micros(d.LastAt))
-	}
-	for _, d := range gather(w.kept, deliveriesTable.of, nil) {
-		add(d, d.Stored, -1)
-		add(d, d.Status, 1)
-	}
-	if len(deltas) == 0 {
-		return steps
-	}
-	rows := engine.NewRows(w.s.db.Dialect(), deliveryCounterRows, len(deltas))
-	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
-		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
-	}
-	return append(steps, engine.Step{Text: w.s.text(upsertDeliveryCounters), Args: rows.Args()})
-}
+var deliveryDuty = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
+	deliveriesTable.List+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)

@@ -7,22 +7,23 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var reconciliationsTable = describe(table[pay.Reconciliation]{
-	name: "reconciliations",
-	of:   func(c *pay.Change) []pay.Reconciliation { return c.Reconciliations },
-	id:   func(v *pay.Reconciliation) string { return v.ID },
-	fields: func(f *fields, v *pay.Reconciliation) {
-		f.text("id!", &v.ID)
-		f.text("account!", &v.Account)
-		f.flag("live!", &v.Live)
-		f.time("period_from!", &v.From)
-		f.time("period_to!", &v.To)
-		f.count("findings!", &v.Count)
-		f.text("actor!", &v.By)
-		f.time("at!", &v.At)
-		document[reconciliationDoc](f, "doc!", v)
+var reconciliationsTable = table.Describe(table.Table[pay.Reconciliation]{
+	Name: "reconciliations",
+	Of:   func(c *pay.Change) []pay.Reconciliation { return c.Reconciliations },
+	ID:   func(v *pay.Reconciliation) string { return v.ID },
+	Fields: func(f *table.Fields, v *pay.Reconciliation) {
+		f.Text("id!", &v.ID)
+		f.Text("account!", &v.Account)
+		f.Flag("live!", &v.Live)
+		f.Time("period_from!", &v.From)
+		f.Time("period_to!", &v.To)
+		f.Count("findings!", &v.Count)
+		f.Text("actor!", &v.By)
+		f.Time("at!", &v.At)
+		table.Document[reconciliationDoc](f, "doc!", v)
 	},
 })
 
@@ -38,45 +39,45 @@ type reconciliationDoc struct {
 	PaysOut  bool                     `json:"paysOut,omitempty"`
 }
 
-func (d *reconciliationDoc) of(_ *fields, v *pay.Reconciliation) {
+func (d *reconciliationDoc) Of(_ *table.Fields, v *pay.Reconciliation) {
 	*d = reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
 }
 
-func (d *reconciliationDoc) into(_ *fields, v *pay.Reconciliation) error {
+func (d *reconciliationDoc) Into(_ *table.Fields, v *pay.Reconciliation) error {
 	v.Reports, v.Lines, v.Charges, v.Refunds = d.Reports, d.Lines, d.Charges, d.Refunds
 	v.Charged, v.Refunded, v.Findings, v.PaysOut = d.Charged, d.Refunded, d.Findings, d.PaysOut
 	return nil
 }
 
-var driftsTable = describe(table[pay.Drift]{
-	name:    "drifts",
-	of:      func(c *pay.Change) []pay.Drift { return c.Drifts },
-	id:      func(d *pay.Drift) string { return d.ID },
-	version: func(d *pay.Drift) int64 { return d.Version },
-	fields: func(f *fields, d *pay.Drift) {
-		f.text("id!", &d.ID)
-		f.number("version", &d.Version)
-		f.text("reconciliation!", &d.Reconciliation)
-		f.text("account!", &d.Account)
-		f.text("merchant!", &d.Merchant)
-		f.flag("live!", &d.Live)
-		f.time("period_from!", &d.From)
-		f.time("period_to!", &d.To)
-		f.count("findings!", &d.Findings)
-		f.number("amount!", &d.USD)
-		f.time("since!", &d.Since)
-		f.text("closed_by", &d.ClosedBy)
-		f.time("closed_at", &d.ClosedAt)
+var driftsTable = table.Describe(table.Table[pay.Drift]{
+	Name:    "drifts",
+	Of:      func(c *pay.Change) []pay.Drift { return c.Drifts },
+	ID:      func(d *pay.Drift) string { return d.ID },
+	Version: func(d *pay.Drift) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *pay.Drift) {
+		f.Text("id!", &d.ID)
+		f.Number("version", &d.Version)
+		f.Text("reconciliation!", &d.Reconciliation)
+		f.Text("account!", &d.Account)
+		f.Text("merchant!", &d.Merchant)
+		f.Flag("live!", &d.Live)
+		f.Time("period_from!", &d.From)
+		f.Time("period_to!", &d.To)
+		f.Count("findings!", &d.Findings)
+		f.Number("amount!", &d.USD)
+		f.Time("since!", &d.Since)
+		f.Text("closed_by", &d.ClosedBy)
+		f.Time("closed_at", &d.ClosedAt)
 	},
 })
 
 var (
 	selectReconciliations = engine.Statement(`
-SELECT ` + reconciliationsTable.list + ` FROM reconciliations
+SELECT ` + reconciliationsTable.List + ` FROM reconciliations
 WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`)
 
 	selectOpenDrifts = engine.Statement(`
-SELECT ` + driftsTable.list + ` FROM drifts
+SELECT ` + driftsTable.List + ` FROM drifts
 WHERE account = $1 AND closed_at = 0 ORDER BY id`)
 
 	selectDrift = engine.Statement(`
@@ -87,13 +88,13 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 // List lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return many(ctx, s.b, selectReconciliations, reconciliationsTable.scan(s.b.personal), account, limit)
+	return many(ctx, s.b, selectReconciliations, reconciliationsTable.Scan(s.b.personal), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
 func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
-	return many(ctx, s.b, selectOpenDrifts, driftsTable.scan(s.b.personal), account)
+	return many(ctx, s.b, selectOpenDrifts, driftsTable.Scan(s.b.personal), account)
 }
 
 // Drifted is how many differences from providers' reports a merchant's books
@@ -109,7 +110,7 @@ func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, 
 	return one(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
-		d.Since = fromMicros(since)
+		d.Since = table.FromMicros(since)
 		return d, err
 	}, scope.Merchant, scope.Live)
 }

@@ -9,37 +9,25 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var retentionTable = describe(table[pay.Retained]{
-	name:    "retention",
-	of:      func(c *pay.Change) []pay.Retained { return c.Retained },
-	id:      func(v *pay.Retained) string { return v.Kind },
-	version: func(v *pay.Retained) int64 { return v.Version },
-	met:     stale,
-	fields: func(f *fields, v *pay.Retained) {
-		f.text("id!", &v.Kind)
-		f.number("version", &v.Version)
-		f.time("began_at", &v.Began)
-		f.text("upto", &v.UpTo)
+var retentionTable = table.Describe(table.Table[pay.Retained]{
+	Name:    "retention",
+	Of:      func(c *pay.Change) []pay.Retained { return c.Retained },
+	ID:      func(v *pay.Retained) string { return v.Kind },
+	Version: func(v *pay.Retained) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Retained) {
+		f.Text("id!", &v.Kind)
+		f.Number("version", &v.Version)
+		f.Time("began_at", &v.Began)
+		f.Text("upto", &v.UpTo)
 	},
 })
 
 var (
-	selectRetained = engine.Statement(`SELECT ` + retentionTable.list + ` FROM retention WHERE id = $1`)
-
-	eraseReceipts = engine.Statement(`
-UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`)
-	eraseSessions = engine.Statement(`
-DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`)
-	eraseSessionsOf = engine.Statement(`
-DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`)
-	eraseFiles = engine.Statement(`
-DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`)
-	eraseInbox = engine.Statement(`
-DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
-	eraseEvents = engine.Statement(`
-UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
+	selectRetained = engine.Statement(`SELECT ` + retentionTable.List + ` FROM retention WHERE id = $1`)
 
 	// Ids begin with their time. What another node deletes just now is not waited for: two that
 	// wait for each other's rows would both fail.
@@ -53,7 +41,7 @@ DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d W
 RETURNING id`)
 	// That a key was used before stays, or its next address would be its first one.
 	keepUsed = engine.Standalone(`
-INSERT INTO key_uses (` + strings.Join(keyUsesTable.names(), ", ") + `)
+INSERT INTO key_uses (` + strings.Join(keyUsesTable.Names(), ", ") + `)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
 WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
 	oldKeyUses = engine.Standalone(`
@@ -62,11 +50,9 @@ RETURNING id`)
 
 	selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)
 	selectSnippets     = engine.Statement(`
-SELECT ` + deliveriesTable.list + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
-	eraseNotes = engine.Statement(`
-DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)
+SELECT ` + deliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
 	selectSomeSessions = engine.Statement(`
-SELECT ` + sessionsTable.list + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
+SELECT ` + sessionsTable.List + ` FROM sessions WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
 	selectOldClaims = engine.Statement(`
 SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`)
 )
@@ -74,7 +60,7 @@ SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`)
 var selectSomePayments = func() (list []string) {
 	for _, table := range []string{"processing", "payments"} {
 		list = append(list, engine.Statement(`
-SELECT `+paymentsTable.list+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
+SELECT `+paymentsTable.List+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
 	}
 	return list
 }()
@@ -83,39 +69,9 @@ SELECT `+paymentsTable.list+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORD
 var selectOldPayments = engine.Statement(`
 SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)
 
-// erase adds what takes shoppers out of the batch's rows.
-func (w *write) erase(steps []engine.Step) []engine.Step {
-	var payments, claims, events, sessions, notes []string
-	payloads := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
-	for _, c := range w.kept {
-		e := c.change.Erasure
-		if e == nil {
-			continue
-		}
-		payments, claims, sessions = append(payments, e.Payments...), append(claims, e.Claims...), append(sessions, e.Sessions...)
-		notes = append(notes, e.Notes...)
-		for _, event := range e.Events {
-			events = append(events, event.ID)
-			payloads.Text(event.ID, w.s.personal.seal(eventPayload.about(event.ID), event.Payload)).Next()
-		}
-	}
-	for _, one := range []struct {
-		text string
-		ids  []string
-	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
-		if len(one.ids) > 0 {
-			steps = append(steps, engine.Step{Text: w.s.text(one.text), Args: w.s.ids(one.ids)})
-		}
-	}
-	if len(events) > 0 {
-		steps = append(steps, engine.Step{Text: w.s.text(eraseEvents), Args: payloads.Args()})
-	}
-	return steps
-}
-
 // Retained reads how far data of a kind was looked through; the zero value where it never was.
 func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
-	v, err := one(ctx, s.b, selectRetained, retentionTable.scan(s.b.personal), kind)
+	v, err := one(ctx, s.b, selectRetained, retentionTable.Scan(s.b.personal), kind)
 	if errors.Is(err, ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
 	}
@@ -126,7 +82,7 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 // cannot be read hides no other: unread are the ids of those.
 func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
-		some, err := eachOf(ctx, s.b, text, merchant, paymentsTable.scan(s.b.personal), func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, s.b, text, merchant, paymentsTable.Scan(s.b.personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -136,7 +92,7 @@ func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Paym
 
 // Each is Payments.Each for checkout sessions.
 func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
-	return eachOf(ctx, s.b, selectSomeSessions, merchant, sessionsTable.scan(s.b.personal), func(v *pay.Session) string { return v.ID }, each)
+	return eachOf(ctx, s.b, selectSomeSessions, merchant, sessionsTable.Scan(s.b.personal), func(v *pay.Session) string { return v.ID }, each)
 }
 
 // eachPage is how many rows are read at a time.
@@ -178,8 +134,6 @@ func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]str
 	return many(ctx, s.b, selectOldClaims, scanID, after, below, limit)
 }
 
-func scanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
-
 // Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
 func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	return many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
@@ -187,8 +141,8 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
 		}
-		e.Payload, err = s.b.personal.open(eventPayload.about(e.ID), text)
-		if errors.Is(err, errShut) {
+		e.Payload, err = s.b.personal.Open(table.EventPayload.About(e.ID), text)
+		if errors.Is(err, table.ErrShut) {
 			s.b.log.Error("an event cannot be opened", "error", err)
 			err = nil
 		}
@@ -198,13 +152,13 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 
 // Of reads the deliveries of what was told of an object.
 func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
-	return many(ctx, s.b, selectSnippets, deliveriesTable.scan(s.b.personal), object)
+	return many(ctx, s.b, selectSnippets, deliveriesTable.Scan(s.b.personal), object)
 }
 
 // Forget empties the bodies of at most limit notifications that came before a time,
 // and returns of how many.
 func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
-	return forget(ctx, s.b, oldReceipts, micros(before), limit)
+	return forget(ctx, s.b, oldReceipts, table.Micros(before), limit)
 }
 
 // ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
@@ -216,10 +170,10 @@ func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (i
 // ForgetUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
 func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.b.db.Lease(ctx, s.b.text(keepUsed), []any{micros(before)}, nil); err != nil {
+	if err := s.b.db.Lease(ctx, s.b.text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
-	return forget(ctx, s.b, oldKeyUses, micros(before), limit)
+	return forget(ctx, s.b, oldKeyUses, table.Micros(before), limit)
 }
 
 func forget(ctx context.Context, b *base, text string, before any, limit int) (n int, err error) {

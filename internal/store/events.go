@@ -8,24 +8,25 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var eventsTable = describe(table[pay.Event]{
-	name: "events",
-	of:   func(c *pay.Change) []pay.Event { return c.Events },
-	id:   func(e *pay.Event) string { return e.ID },
-	where: `NOT ` + optional("r") + ` OR (
+var eventsTable = table.Describe(table.Table[pay.Event]{
+	Name: "events",
+	Of:   func(c *pay.Change) []pay.Event { return c.Events },
+	ID:   func(e *pay.Event) string { return e.ID },
+	Where: `NOT ` + optional("r") + ` OR (
   SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + wanted("r") + ` LIMIT 1) = 1`,
-	fields: func(f *fields, e *pay.Event) {
-		f.text("id!", &e.ID)
-		f.text("merchant!", &e.Merchant)
-		f.text("shop!", &e.Shop)
-		f.flag("live!", &e.Live)
-		word(f, "type!", &e.Type)
-		f.text("object!", &e.Object)
-		f.number("sequence!", &e.Sequence)
-		f.time("at!", &e.At)
-		f.written("payload!", payload(f.personal, e))
+	Fields: func(f *table.Fields, e *pay.Event) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		table.Word(f, "type!", &e.Type)
+		f.Text("object!", &e.Object)
+		f.Number("sequence!", &e.Sequence)
+		f.Time("at!", &e.At)
+		f.Written("payload!", payload(f.Personal, e))
 	},
 })
 
@@ -55,8 +56,8 @@ func scanEvent(b *base) func(engine.Row) (Event, error) {
 		if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
 			return e, err
 		}
-		e.At = fromMicros(at)
-		e.Payload, err = b.personal.open(eventPayload.about(e.ID), body)
+		e.At = table.FromMicros(at)
+		e.Payload, err = b.personal.Open(table.EventPayload.About(e.ID), body)
 		return e, err
 	}
 }
@@ -106,14 +107,14 @@ func typesText(types []pay.EventType) string {
 	for i, t := range types {
 		words[i] = string(t)
 	}
-	return list(words)
+	return table.List(words)
 }
 
 func (f EventFilter) bounds() (from, to int64) {
-	if to = micros(f.To); f.To.IsZero() {
+	if to = table.Micros(f.To); f.To.IsZero() {
 		to = beyond
 	}
-	return micros(f.From), to
+	return table.Micros(f.From), to
 }
 
 // Get reads a shop's event. ErrNotFound also where it is another's.
@@ -130,7 +131,7 @@ func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 		if err != nil {
 			return nil, err
 		}
-		at, id = micros(after.At), after.ID
+		at, id = table.Micros(after.At), after.ID
 	}
 	if f.Object != "" {
 		return many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
@@ -154,7 +155,15 @@ func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventTy
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)
-		e.At = fromMicros(at)
+		e.At = table.FromMicros(at)
 		return e, err
-	}, scope.Shop, scope.Live, typesText(types), micros(to), micros(at), id, limit, limit)
+	}, scope.Shop, scope.Live, typesText(types), table.Micros(to), table.Micros(at), id, limit, limit)
+}
+
+// payload is an event's payload as it is stored. Those of claims tell their evidence.
+func payload(p table.Personal, e *pay.Event) string {
+	if !strings.HasPrefix(e.Object, pay.ClaimPrefix) {
+		return string(e.Payload)
+	}
+	return p.Seal(table.EventPayload.About(e.ID), e.Payload)
 }

@@ -6,30 +6,31 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var inboxTable = describe(table[pay.Received]{
-	name: "inbox",
-	of:   func(c *pay.Change) []pay.Received { return c.Inbox },
-	id:   func(m *pay.Received) string { return m.ID },
-	fields: func(f *fields, m *pay.Received) {
-		f.text("id!", &m.ID)
-		f.text("merchant!", &m.Merchant)
-		f.text("shop!", &m.Shop)
-		f.flag("live!", &m.Live)
-		f.text("subscription!", &m.Subscription)
-		f.text("delivery!", &m.Delivery)
-		f.text("event!", &m.Event)
-		word(f, "type!", &m.EventType)
-		f.time("received_at!", &m.At)
-		f.json("header!", &m.Header)
-		f.sealed("body!", inboxBody, &m.ID, &m.Body)
+var inboxTable = table.Describe(table.Table[pay.Received]{
+	Name: "inbox",
+	Of:   func(c *pay.Change) []pay.Received { return c.Inbox },
+	ID:   func(m *pay.Received) string { return m.ID },
+	Fields: func(f *table.Fields, m *pay.Received) {
+		f.Text("id!", &m.ID)
+		f.Text("merchant!", &m.Merchant)
+		f.Text("shop!", &m.Shop)
+		f.Flag("live!", &m.Live)
+		f.Text("subscription!", &m.Subscription)
+		f.Text("delivery!", &m.Delivery)
+		f.Text("event!", &m.Event)
+		table.Word(f, "type!", &m.EventType)
+		f.Time("received_at!", &m.At)
+		f.JSON("header!", &m.Header)
+		f.Sealed("body!", table.InboxBody, &m.ID, &m.Body)
 	},
 })
 
 var (
 	selectInbox = engine.Statement(`
-SELECT ` + inboxTable.list + ` FROM inbox
+SELECT ` + inboxTable.List + ` FROM inbox
 WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
   AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
 ORDER BY id DESC LIMIT $4 OFFSET $5`)
@@ -44,12 +45,12 @@ func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription
 	if err != nil {
 		return nil, 0, err
 	}
-	scan := inboxTable.scan(s.b.personal)
+	scan := inboxTable.Scan(s.b.personal)
 	list, err := many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
 		m, err := scan(r)
-		if errors.Is(err, errShut) {
+		if errors.Is(err, table.ErrShut) {
 			s.b.log.Error("what an inbox got cannot be opened", "error", err)
-			m.Body, err = []byte(`"`+shut+`"`), nil
+			m.Body, err = []byte(`"`+table.Shut+`"`), nil
 		}
 		return m, err
 	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, before(page.After), pay.InboxKept-1)
@@ -70,7 +71,7 @@ WITH RECURSIVE box(id) AS (
   UNION ALL
   SELECT (SELECT min(i.subscription) FROM inbox AS i WHERE i.subscription > b.id) FROM box AS b WHERE b.id IS NOT NULL
 )
-SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`)
+SELECT ` + subscriptionsTable.List + ` FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`)
 
 	trimInbox = engine.Standalone(`
 DELETE FROM inbox WHERE id IN (
@@ -82,7 +83,7 @@ RETURNING id`)
 
 // Inboxes reads the subscriptions whose inbox has got something.
 func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
-	return many(ctx, s.b, selectInboxes, subscriptionsTable.scan(s.b.personal))
+	return many(ctx, s.b, selectInboxes, subscriptionsTable.Scan(s.b.personal))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Filter selects payments of one shop. Empty fields select all.
@@ -61,7 +62,7 @@ func (f Filter) amounts() []any {
 	if f.Amount.IsZero() || f.Amount.Currency == money.USD {
 		return []any{f.Amount.Minor, int64(0), "", ""}
 	}
-	asked := strings.Trim(encode(amountDocOf(f.Amount)), "{}")
+	asked := strings.Trim(table.Encode(amountDocOf(f.Amount)), "{}")
 	return []any{int64(0), f.Amount.Minor, string(f.Amount.Currency), asked}
 }
 
@@ -73,7 +74,7 @@ func (f Filter) email() string {
 		}
 		return r
 	}, f.Email)
-	return strings.Trim(encode(lower), `"`)
+	return strings.Trim(table.Encode(lower), `"`)
 }
 
 // tableOf is where payments of a status are: those whose outcome is not known
@@ -171,9 +172,9 @@ func ofProcessing(condition string) string {
 // paged reads the payments of a page of ids: only these are read whole.
 func paged(ids, page string) string {
 	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
-SELECT ` + paymentsTable.list + ` FROM payments WHERE id {in SELECT id FROM page}
+SELECT ` + paymentsTable.List + ` FROM payments WHERE id {in SELECT id FROM page}
 UNION ALL
-SELECT ` + paymentsTable.list + ` FROM processing WHERE id {in SELECT id FROM page}
+SELECT ` + paymentsTable.List + ` FROM processing WHERE id {in SELECT id FROM page}
 ORDER BY id DESC`
 }
 
@@ -193,7 +194,7 @@ const (
 )
 
 var (
-	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(paymentsTable.list, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(paymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
 	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
@@ -227,15 +228,15 @@ func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.P
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return atMost(ctx, s.b, f.Limit, listPaymentsByOrder, paymentsTable.reader(s.b.personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
+		return atMost(ctx, s.b, f.Limit, listPaymentsByOrder, paymentsTable.Reader(s.b.personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
-		return atMost(ctx, s.b, f.Limit, text, paymentsTable.reader(s.b.personal), args...)
+		return atMost(ctx, s.b, f.Limit, text, paymentsTable.Reader(s.b.personal), args...)
 	case f.ofKind():
-		return atMost(ctx, s.b, f.Limit, listPaymentsOfKind, paymentsTable.reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
+		return atMost(ctx, s.b, f.Limit, listPaymentsOfKind, paymentsTable.Reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.young())
 	}
-	return atMost(ctx, s.b, f.Limit, listPayments, paymentsTable.reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
+	return atMost(ctx, s.b, f.Limit, listPayments, paymentsTable.Reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 

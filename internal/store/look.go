@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -52,26 +51,4 @@ func lostGuard(c *pay.Change, missing func(id string) bool) error {
 		}
 	}
 	return ErrStale
-}
-
-// applySlowly is apply for what several nodes do by themselves, where nobody waits for a second
-// trip: it looks at what the steps got before it commits, so that the later of two leaves no error
-// in PostgreSQL's log.
-//
-// Errors: those of apply.
-func applySlowly(ctx context.Context, db engine.DB, steps []engine.Step) error {
-	steps, got := slices.Clone(steps), make([]int, len(steps))
-	for i := range steps {
-		if steps[i].Want > 0 {
-			steps[i].Each = func(engine.Row) error { got[i]++; return nil }
-		}
-	}
-	return db.Transact(ctx, steps, func() ([]engine.Step, error) {
-		for i, s := range steps {
-			if got[i] != s.Want {
-				return nil, engine.ErrLost
-			}
-		}
-		return nil, nil
-	})
 }

@@ -149,9 +149,9 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []engine.Step{{Text: s.text(onceTable.taken), Args: s.ids([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	look := []engine.Step{{Text: s.text(onceTable.Taken), Args: s.ids([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
-	asks := engine.Step{Text: s.text(onceTable.insert), Args: onceTable.rows(s.db.Dialect(), s.personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	asks := engine.Step{Text: s.text(onceTable.Insert), Args: onceTable.Rows(s.db.Dialect(), s.personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
 	if err := s.db.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}

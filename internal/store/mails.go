@@ -7,26 +7,27 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var mailsTable = describe(table[pay.Mail]{
-	name:    "mails",
-	of:      func(c *pay.Change) []pay.Mail { return c.Mails },
-	id:      func(m *pay.Mail) string { return m.ID },
-	version: func(m *pay.Mail) int64 { return m.Version },
-	fields: func(f *fields, m *pay.Mail) {
-		f.text("id!", &m.ID)
-		f.text("merchant!", &m.Merchant)
-		f.text("shop!", &m.Shop)
-		f.flag("live!", &m.Live)
-		f.number("version", &m.Version)
-		f.text("object!", &m.Object)
-		word(f, "status", &m.Status)
-		f.count("tries", &m.Tries)
-		f.time("due_at", &m.DueAt)
-		f.time("created_at!", &m.CreatedAt)
-		f.time("updated_at", &m.UpdatedAt)
-		f.converted("doc", func() string { return writeNotice(m.About) }, func(text string) error { return readNotice(text, &m.About) })
+var mailsTable = table.Describe(table.Table[pay.Mail]{
+	Name:    "mails",
+	Of:      func(c *pay.Change) []pay.Mail { return c.Mails },
+	ID:      func(m *pay.Mail) string { return m.ID },
+	Version: func(m *pay.Mail) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *pay.Mail) {
+		f.Text("id!", &m.ID)
+		f.Text("merchant!", &m.Merchant)
+		f.Text("shop!", &m.Shop)
+		f.Flag("live!", &m.Live)
+		f.Number("version", &m.Version)
+		f.Text("object!", &m.Object)
+		table.Word(f, "status", &m.Status)
+		f.Count("tries", &m.Tries)
+		f.Time("due_at", &m.DueAt)
+		f.Time("created_at!", &m.CreatedAt)
+		f.Time("updated_at", &m.UpdatedAt)
+		f.Converted("doc", func() string { return writeNotice(m.About) }, func(text string) error { return readNotice(text, &m.About) })
 	},
 })
 
@@ -35,7 +36,7 @@ var (
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
-var mailDuty = newDuty("mails", "mails", "d.due_at > 0", mailsTable.list)
+var mailDuty = newDuty("mails", "mails", "d.due_at > 0", mailsTable.List)
 
 type noticeDoc struct {
 	To          string       `json:"to"`
@@ -55,7 +56,7 @@ func writeNotice(n pay.WalletNotice) string {
 	if n == (pay.WalletNotice{}) {
 		return "{}"
 	}
-	return encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, micros(n.AddedAt), micros(n.ActiveAt)})
+	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt)})
 }
 
 func readNotice(text string, n *pay.WalletNotice) error {
@@ -65,19 +66,19 @@ func readNotice(text string, n *pay.WalletNotice) error {
 	}
 	*n = pay.WalletNotice{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, AddedAt: fromMicros(d.AddedAt), ActiveAt: fromMicros(d.ActiveAt),
+		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
 	return nil
 }
 
 // Lease takes e-mails that are due; nobody else gets them before until.
 func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
-	return leased(ctx, s.b, mailDuty, mailsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, mailDuty, mailsTable.Scan(s.b.personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time.
 func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
-	return one(ctx, s.b, countMails, scanInt, merchant, micros(since))
+	return one(ctx, s.b, countMails, scanInt, merchant, table.Micros(since))
 }
 
 // Waiting counts the e-mails that are not over.

@@ -8,113 +8,114 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var merchantsTable = describe(table[pay.Merchant]{
-	name:    "merchants",
-	of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
-	id:      func(m *pay.Merchant) string { return m.ID },
-	version: func(m *pay.Merchant) int64 { return m.Version },
-	fields: func(f *fields, m *pay.Merchant) {
-		f.text("id!", &m.ID)
-		f.number("version", &m.Version)
-		f.text("name", &m.Name)
-		f.text("email", &m.Email)
-		f.text("industry", &m.Industry)
-		word(f, "tier", &m.Tier)
-		f.count("trust_score", &m.TrustScore)
-		word(f, "language", &m.Language)
-		word(f, "refund_fees", &m.RefundFees)
-		f.flag("strict", &m.Strict)
-		f.time("created_at!", &m.CreatedAt)
+var merchantsTable = table.Describe(table.Table[pay.Merchant]{
+	Name:    "merchants",
+	Of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
+	ID:      func(m *pay.Merchant) string { return m.ID },
+	Version: func(m *pay.Merchant) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *pay.Merchant) {
+		f.Text("id!", &m.ID)
+		f.Number("version", &m.Version)
+		f.Text("name", &m.Name)
+		f.Text("email", &m.Email)
+		f.Text("industry", &m.Industry)
+		table.Word(f, "tier", &m.Tier)
+		f.Count("trust_score", &m.TrustScore)
+		table.Word(f, "language", &m.Language)
+		table.Word(f, "refund_fees", &m.RefundFees)
+		f.Flag("strict", &m.Strict)
+		f.Time("created_at!", &m.CreatedAt)
 	},
 })
 
-var shopsTable = describe(table[pay.Shop]{
-	name:    "shops",
-	of:      func(c *pay.Change) []pay.Shop { return c.Shops },
-	id:      func(v *pay.Shop) string { return v.ID },
-	version: func(v *pay.Shop) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Shop) {
-		f.text("id!", &v.ID)
-		f.number("version", &v.Version)
-		f.text("merchant!", &v.Merchant)
-		f.text("name", &v.Name)
-		f.text("slug", &v.Slug)
-		f.time("created_at!", &v.CreatedAt)
-		f.json("brand", &v.Brand)
+var shopsTable = table.Describe(table.Table[pay.Shop]{
+	Name:    "shops",
+	Of:      func(c *pay.Change) []pay.Shop { return c.Shops },
+	ID:      func(v *pay.Shop) string { return v.ID },
+	Version: func(v *pay.Shop) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Shop) {
+		f.Text("id!", &v.ID)
+		f.Number("version", &v.Version)
+		f.Text("merchant!", &v.Merchant)
+		f.Text("name", &v.Name)
+		f.Text("slug", &v.Slug)
+		f.Time("created_at!", &v.CreatedAt)
+		f.JSON("brand", &v.Brand)
 	},
 })
 
-var logosTable = describe(table[pay.Logo]{
-	name: "logos",
-	of:   func(c *pay.Change) []pay.Logo { return c.Logos },
-	id:   func(l *pay.Logo) string { return l.ID },
-	met:  stays,
-	fields: func(f *fields, l *pay.Logo) {
-		f.text("id!", &l.ID)
-		f.text("kind!", &l.Kind)
-		f.bytes("body!", &l.Body)
+var logosTable = table.Describe(table.Table[pay.Logo]{
+	Name: "logos",
+	Of:   func(c *pay.Change) []pay.Logo { return c.Logos },
+	ID:   func(l *pay.Logo) string { return l.ID },
+	Met:  table.Stays,
+	Fields: func(f *table.Fields, l *pay.Logo) {
+		f.Text("id!", &l.ID)
+		f.Text("kind!", &l.Kind)
+		f.Bytes("body!", &l.Body)
 	},
 })
 
-var keysTable = describe(table[pay.Key]{
-	name:    "keys",
-	of:      func(c *pay.Change) []pay.Key { return c.Keys },
-	id:      func(k *pay.Key) string { return k.ID },
-	version: func(k *pay.Key) int64 { return k.Version },
-	fields: func(f *fields, k *pay.Key) {
-		f.text("id!", &k.ID)
-		f.text("merchant!", &k.Merchant)
-		f.text("shop!", &k.Shop)
-		f.flag("live!", &k.Live)
-		f.number("version", &k.Version)
-		word(f, "kind!", &k.Kind)
-		f.text("hash!", &k.Hash)
-		f.text("preview!", &k.Preview)
-		f.time("created_at!", &k.CreatedAt)
-		f.time("revoked_at", &k.RevokedAt)
-		f.time("ends_at", &k.EndsAt)
-		f.converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
+var keysTable = table.Describe(table.Table[pay.Key]{
+	Name:    "keys",
+	Of:      func(c *pay.Change) []pay.Key { return c.Keys },
+	ID:      func(k *pay.Key) string { return k.ID },
+	Version: func(k *pay.Key) int64 { return k.Version },
+	Fields: func(f *table.Fields, k *pay.Key) {
+		f.Text("id!", &k.ID)
+		f.Text("merchant!", &k.Merchant)
+		f.Text("shop!", &k.Shop)
+		f.Flag("live!", &k.Live)
+		f.Number("version", &k.Version)
+		table.Word(f, "kind!", &k.Kind)
+		f.Text("hash!", &k.Hash)
+		f.Text("preview!", &k.Preview)
+		f.Time("created_at!", &k.CreatedAt)
+		f.Time("revoked_at", &k.RevokedAt)
+		f.Time("ends_at", &k.EndsAt)
+		f.Converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
 			k.Rights, err = pay.ParseRights(text)
 			return err
 		})
-		f.text("successor", &k.Successor)
+		f.Text("successor", &k.Successor)
 	},
 })
 
-var loginsTable = describe(table[pay.Login]{
-	name:    "logins",
-	of:      func(c *pay.Change) []pay.Login { return c.Logins },
-	id:      func(l *pay.Login) string { return l.ID },
-	version: func(l *pay.Login) int64 { return l.Version },
-	fields: func(f *fields, l *pay.Login) {
-		f.text("id!", &l.ID)
-		f.text("merchant!", &l.Merchant)
-		f.text("shop!", &l.Shop)
-		f.flag("live!", &l.Live)
-		f.number("version", &l.Version)
-		f.text("key_id!", &l.Key)
-		f.time("expires_at", &l.ExpiresAt)
-		f.time("revoked_at", &l.RevokedAt)
-		f.time("created_at!", &l.CreatedAt)
+var loginsTable = table.Describe(table.Table[pay.Login]{
+	Name:    "logins",
+	Of:      func(c *pay.Change) []pay.Login { return c.Logins },
+	ID:      func(l *pay.Login) string { return l.ID },
+	Version: func(l *pay.Login) int64 { return l.Version },
+	Fields: func(f *table.Fields, l *pay.Login) {
+		f.Text("id!", &l.ID)
+		f.Text("merchant!", &l.Merchant)
+		f.Text("shop!", &l.Shop)
+		f.Flag("live!", &l.Live)
+		f.Number("version", &l.Version)
+		f.Text("key_id!", &l.Key)
+		f.Time("expires_at", &l.ExpiresAt)
+		f.Time("revoked_at", &l.RevokedAt)
+		f.Time("created_at!", &l.CreatedAt)
 	},
 })
 
 var (
-	selectMerchant = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
+	selectMerchant = engine.Statement(`SELECT ` + merchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
 )
 
 // Get reads a merchant by id.
 func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
-	return one(ctx, s.b, selectMerchant, merchantsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectMerchant, merchantsTable.Scan(s.b.personal), id)
 }
 
-var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
+var listMerchants = engine.Statement(`SELECT ` + merchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, from behind one.
 func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
-	return many(ctx, s.b, listMerchants, merchantsTable.scan(s.b.personal), after, limit)
+	return many(ctx, s.b, listMerchants, merchantsTable.Scan(s.b.personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
@@ -125,70 +126,70 @@ func (s *Merchants) Count(ctx context.Context) (int64, error) {
 }
 
 var (
-	selectShop  = engine.Statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE id = $1`)
-	selectShops = engine.Statement(`SELECT ` + shopsTable.list + ` FROM shops WHERE merchant = $1 ORDER BY id`)
+	selectShop  = engine.Statement(`SELECT ` + shopsTable.List + ` FROM shops WHERE id = $1`)
+	selectShops = engine.Statement(`SELECT ` + shopsTable.List + ` FROM shops WHERE merchant = $1 ORDER BY id`)
 )
 
-var selectLogo = engine.Statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
+var selectLogo = engine.Statement(`SELECT ` + logosTable.List + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
 func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
-	return one(ctx, s.b, selectLogo, logosTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectLogo, logosTable.Scan(s.b.personal), id)
 }
 
 // Shop reads a shop by id.
 func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
-	return one(ctx, s.b, selectShop, shopsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectShop, shopsTable.Scan(s.b.personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
 func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
-	return many(ctx, s.b, selectShops, shopsTable.scan(s.b.personal), merchant)
+	return many(ctx, s.b, selectShops, shopsTable.Scan(s.b.personal), merchant)
 }
 
 var (
-	selectKeyByHash = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE hash = $1`)
-	selectKey       = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE id = $1`)
-	selectKeysShown = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
-	selectKeys      = engine.Statement(`SELECT ` + keysTable.list + ` FROM keys WHERE merchant = $1 ORDER BY id`)
+	selectKeyByHash = engine.Statement(`SELECT ` + keysTable.List + ` FROM keys WHERE hash = $1`)
+	selectKey       = engine.Statement(`SELECT ` + keysTable.List + ` FROM keys WHERE id = $1`)
+	selectKeysShown = engine.Statement(`SELECT ` + keysTable.List + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
+	selectKeys      = engine.Statement(`SELECT ` + keysTable.List + ` FROM keys WHERE merchant = $1 ORDER BY id`)
 )
 
 // ByHash reads a key by its keyed hash.
 func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
-	return one(ctx, s.b, selectKeyByHash, keysTable.scan(s.b.personal), hash)
+	return one(ctx, s.b, selectKeyByHash, keysTable.Scan(s.b.personal), hash)
 }
 
 // Get reads a key by id.
 func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
-	return one(ctx, s.b, selectKey, keysTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectKey, keysTable.Scan(s.b.personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
 func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
-	return many(ctx, s.b, selectKeys, keysTable.scan(s.b.personal), merchant)
+	return many(ctx, s.b, selectKeys, keysTable.Scan(s.b.personal), merchant)
 }
 
 // Shown lists the keys that are shown so, those that are revoked too: ten at most.
 func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
-	return many(ctx, s.b, selectKeysShown, keysTable.scan(s.b.personal), preview)
+	return many(ctx, s.b, selectKeysShown, keysTable.Scan(s.b.personal), preview)
 }
 
 var (
-	selectLogin         = engine.Statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE id = $1`)
-	selectGoodLogins    = engine.Statement(`SELECT ` + loginsTable.list + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
+	selectLogin         = engine.Statement(`SELECT ` + loginsTable.List + ` FROM logins WHERE id = $1`)
+	selectGoodLogins    = engine.Statement(`SELECT ` + loginsTable.List + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
 	selectRevokedLogins = engine.Statement(`SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`)
 	selectRevokedKeys   = engine.Statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
 )
 
 // Login reads the login that a refresh token belongs to.
 func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
-	return one(ctx, s.b, selectLogin, loginsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectLogin, loginsTable.Scan(s.b.personal), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
 func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
-	return many(ctx, s.b, selectGoodLogins, loginsTable.scan(s.b.personal), merchant, micros(now), key, limit)
+	return many(ctx, s.b, selectGoodLogins, loginsTable.Scan(s.b.personal), merchant, table.Micros(now), key, limit)
 }
 
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
@@ -197,11 +198,11 @@ func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []str
 	logins, err = many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
-	}, micros(since))
+	}, table.Micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.b.query(ctx, selectRevokedKeys, []any{micros(since)}, func(r engine.Row) error {
+	err = s.b.query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)

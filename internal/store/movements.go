@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // selectMovements reads the newest transfers of a merchant, each with the
@@ -154,7 +155,7 @@ func scanMovement(r engine.Row) (t ledger.Transfer, b ledger.Balances, err error
 	if err != nil {
 		return t, b, err
 	}
-	t.At = fromMicros(at)
+	t.At = table.FromMicros(at)
 	t.Postings, err = parsePostings(text)
 	return t, b, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -307,7 +308,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	}
 	taken := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.db.Lease(ctx, s.text(text), []any{micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
+		if err := s.db.Lease(ctx, s.text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
 			return taken, fmt.Errorf("take over: %w", err)
 		}
 	}

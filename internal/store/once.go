@@ -6,29 +6,30 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var onceTable = describe(table[pay.Once]{
-	name: "once",
-	of: func(c *pay.Change) []pay.Once {
+var onceTable = table.Describe(table.Table[pay.Once]{
+	Name: "once",
+	Of: func(c *pay.Change) []pay.Once {
 		if c.Once == nil {
 			return nil
 		}
 		return []pay.Once{*c.Once}
 	},
-	id:       func(o *pay.Once) string { return o.Key },
-	met:      duplicate,
-	oftenMet: true, // a request comes again
-	fields: func(f *fields, o *pay.Once) {
-		f.text("id!", &o.Key)
-		f.text("hash!", &o.Hash)
-		f.text("object!", &o.Object)
-		f.time("at!", &o.At)
+	ID:       func(o *pay.Once) string { return o.Key },
+	Met:      table.Duplicate,
+	OftenMet: true, // a request comes again
+	Fields: func(f *table.Fields, o *pay.Once) {
+		f.Text("id!", &o.Key)
+		f.Text("hash!", &o.Hash)
+		f.Text("object!", &o.Object)
+		f.Time("at!", &o.At)
 	},
 })
 
 var (
-	selectOnce = engine.Statement(`SELECT ` + onceTable.list + ` FROM once WHERE id = $1`)
+	selectOnce = engine.Statement(`SELECT ` + onceTable.List + ` FROM once WHERE id = $1`)
 	pageOnce   = engine.Statement(`SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`)
 	purgeOnce  = engine.Standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
 )
@@ -43,10 +44,10 @@ func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time,
 	if err != nil || last == "" {
 		return "", err
 	}
-	return last, s.b.db.Lease(ctx, s.b.text(purgeOnce), []any{after, last, micros(before)}, func(engine.Row) error { return nil })
+	return last, s.b.db.Lease(ctx, s.b.text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
 }
 
 // Get reads a key that was used.
 func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
-	return one(ctx, s.b, selectOnce, onceTable.scan(s.b.personal), key)
+	return one(ctx, s.b, selectOnce, onceTable.Scan(s.b.personal), key)
 }

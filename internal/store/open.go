@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // openWork is a kind of thing that is open until somebody ends it, with a query for
@@ -70,7 +71,7 @@ func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 		var kind string
 		var at int64
 		err := r.Scan(&kind, &at)
-		open[kind] = fromMicros(at)
+		open[kind] = table.FromMicros(at)
 		return err
 	})
 	return open, err

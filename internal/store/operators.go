@@ -5,28 +5,29 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // A new operator is guarded too: of two who add the same name one loses.
-var operatorsTable = describe(table[pay.Operator]{
-	name:    "operators",
-	of:      func(c *pay.Change) []pay.Operator { return c.Operators },
-	id:      func(o *pay.Operator) string { return o.Name },
-	version: func(o *pay.Operator) int64 { return o.Version },
-	met:     stale,
-	fields: func(f *fields, o *pay.Operator) {
-		f.text("id!", &o.Name)
-		f.number("version", &o.Version)
-		f.text("hash", &o.Hash)
-		f.text("preview", &o.Preview)
-		f.time("created_at", &o.CreatedAt)
-		f.time("removed_at", &o.RemovedAt)
-		f.time("ends_at", &o.EndsAt)
+var operatorsTable = table.Describe(table.Table[pay.Operator]{
+	Name:    "operators",
+	Of:      func(c *pay.Change) []pay.Operator { return c.Operators },
+	ID:      func(o *pay.Operator) string { return o.Name },
+	Version: func(o *pay.Operator) int64 { return o.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, o *pay.Operator) {
+		f.Text("id!", &o.Name)
+		f.Number("version", &o.Version)
+		f.Text("hash", &o.Hash)
+		f.Text("preview", &o.Preview)
+		f.Time("created_at", &o.CreatedAt)
+		f.Time("removed_at", &o.RemovedAt)
+		f.Time("ends_at", &o.EndsAt)
 	},
 })
 
 var (
-	selectOperators      = `SELECT ` + operatorsTable.list + ` FROM operators`
+	selectOperators      = `SELECT ` + operatorsTable.List + ` FROM operators`
 	listOperators        = engine.Statement(selectOperators + ` ORDER BY id`)
 	selectOperator       = engine.Statement(selectOperators + ` WHERE id = $1`)
 	selectOperatorByHash = engine.Statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
@@ -34,17 +35,17 @@ var (
 
 // List lists all operators by name, the removed ones too.
 func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
-	return many(ctx, s.b, listOperators, operatorsTable.scan(s.b.personal))
+	return many(ctx, s.b, listOperators, operatorsTable.Scan(s.b.personal))
 }
 
 // Get reads an operator by name. ErrNotFound where there never was one.
 func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
-	return one(ctx, s.b, selectOperator, operatorsTable.scan(s.b.personal), name)
+	return one(ctx, s.b, selectOperator, operatorsTable.Scan(s.b.personal), name)
 }
 
 // ByHash finds who has a token, by its keyed hash.
 func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
-	return one(ctx, s.b, selectOperatorByHash, operatorsTable.scan(s.b.personal), hash)
+	return one(ctx, s.b, selectOperatorByHash, operatorsTable.Scan(s.b.personal), hash)
 }
 
 // operatorRules are the invariants of operators (check.go).

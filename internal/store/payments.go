@@ -8,43 +8,44 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // A payment is in one of two tables: it starts in processing, leaves it with the first answer, and
 // stays in payments.
 var (
-	paymentsTable   = describe(paymentsIn("payments"))
-	processingTable = describe(paymentsIn("processing"))
+	paymentsTable   = table.Describe(paymentsIn("payments"))
+	processingTable = table.Describe(paymentsIn("processing"))
 )
 
-func paymentsIn(name string) table[pay.Payment] {
-	return table[pay.Payment]{
-		name:    name,
-		of:      func(c *pay.Change) []pay.Payment { return c.Payments },
-		id:      func(p *pay.Payment) string { return p.ID },
-		version: func(p *pay.Payment) int64 { return p.Version },
-		fields: func(f *fields, p *pay.Payment) {
-			f.text("id!", &p.ID)
-			f.text("merchant!", &p.Merchant)
-			f.text("shop!", &p.Shop)
-			f.flag("live!", &p.Live)
-			f.number("version", &p.Version)
-			word(f, "status", &p.Status)
-			f.usd("amount!", &p.Amount)
-			f.amount("amount_local!", "currency_local!", &p.Local)
-			f.rate("rate!", &p.Rate)
-			f.text("rail!", &p.RailID)
-			f.text("method!", &p.Method)
-			f.text("country!", &p.Country)
-			f.text("order_id!", &p.OrderID)
-			f.number("refunded", &p.Refunded)
-			f.number("sequence", &p.Sequence)
-			f.time("due_at", &p.DueAt)
-			f.time("unsure_at", &p.Unsure)
-			f.time("created_at!", &p.Times.Created)
-			f.time("updated_at", &p.Times.Updated)
-			document[paymentDoc](f, "doc", p)
-			f.text("owner", &p.Owner)
+func paymentsIn(name string) table.Table[pay.Payment] {
+	return table.Table[pay.Payment]{
+		Name:    name,
+		Of:      func(c *pay.Change) []pay.Payment { return c.Payments },
+		ID:      func(p *pay.Payment) string { return p.ID },
+		Version: func(p *pay.Payment) int64 { return p.Version },
+		Fields: func(f *table.Fields, p *pay.Payment) {
+			f.Text("id!", &p.ID)
+			f.Text("merchant!", &p.Merchant)
+			f.Text("shop!", &p.Shop)
+			f.Flag("live!", &p.Live)
+			f.Number("version", &p.Version)
+			table.Word(f, "status", &p.Status)
+			f.USD("amount!", &p.Amount)
+			f.Amount("amount_local!", "currency_local!", &p.Local)
+			f.Rate("rate!", &p.Rate)
+			f.Text("rail!", &p.RailID)
+			f.Text("method!", &p.Method)
+			f.Text("country!", &p.Country)
+			f.Text("order_id!", &p.OrderID)
+			f.Number("refunded", &p.Refunded)
+			f.Number("sequence", &p.Sequence)
+			f.Time("due_at", &p.DueAt)
+			f.Time("unsure_at", &p.Unsure)
+			f.Time("created_at!", &p.Times.Created)
+			f.Time("updated_at", &p.Times.Updated)
+			table.Document[paymentDoc](f, "doc", p)
+			f.Text("owner", &p.Owner)
 		},
 	}
 }
@@ -94,31 +95,31 @@ type paymentDoc struct {
 	Chargeback int64 `json:"chargeback,omitempty"`
 }
 
-func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
+func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 	*d = paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
 		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
-		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
-		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
-		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
+		RateFrom: p.RateSource, RateAt: table.Micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
+		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
+		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
+		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
 	}
 }
 
-func (d *paymentDoc) into(_ *fields, p *pay.Payment) error {
+func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Stored = p.Status
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
 	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
 	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
 	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
-	p.RateSource, p.RateAt = d.RateFrom, fromMicros(d.RateAt)
-	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, fromMicros(d.Erased)
-	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), fromMicros(d.Cancel)
-	p.Times.Expires, p.Times.Completed, p.Times.Failed = fromMicros(d.Expires), fromMicros(d.Completed), fromMicros(d.Failed)
-	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = fromMicros(d.Expired), fromMicros(d.RefundedAt), fromMicros(d.Chargeback)
+	p.RateSource, p.RateAt = d.RateFrom, table.FromMicros(d.RateAt)
+	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
+	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
+	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
+	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
 	return nil
 }
 
@@ -131,41 +132,6 @@ type strayDoc struct {
 	Claim    string            `json:"claim,omitempty"`
 	End      pay.StrayEnd      `json:"end,omitempty"`
 }
-
-// paymentRows is both tables.
-type paymentRows struct{}
-
-func (paymentRows) guarded(c *pay.Change, ids []string) []string {
-	return paymentsTable.guarded(c, ids)
-}
-
-func (paymentRows) lostToDuplicate(*pay.Change, func(string) bool) bool { return false }
-
-func (paymentRows) guards(w *write, steps []engine.Step) []engine.Step {
-	in := func(stays, becomes bool) []*pay.Payment {
-		return gather(w.batch, paymentsTable.of, func(p *pay.Payment) bool {
-			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
-		})
-	}
-	steps = processingTable.removed(w, steps, takeProcessing, in(true, false))
-	steps = processingTable.replace(w, steps, in(true, true))
-	return paymentsTable.replace(w, steps, append(in(false, false), in(false, true)...))
-}
-
-func (paymentRows) inserts(w *write, steps []engine.Step) []engine.Step {
-	steps = processingTable.add(w, steps, gather(w.kept, paymentsTable.of, func(p *pay.Payment) bool {
-		return p.Stored == "" && p.Status == pay.Processing
-	}))
-	return paymentsTable.add(w, steps, gather(w.kept, paymentsTable.of, func(p *pay.Payment) bool {
-		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)
-	}))
-}
-
-// takeProcessing removes payments whose outcome is known now.
-var takeProcessing = engine.Statement(`
-DELETE FROM processing
-WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
-RETURNING id`)
 
 func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 	for _, s := range strays {
@@ -182,24 +148,24 @@ func straysOf(docs []strayDoc) (strays []pay.Stray) {
 }
 
 var selectPayment = engine.Statement(`
-SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
+SELECT ` + paymentsTable.List + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
 UNION ALL
-SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
+SELECT ` + paymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads one payment of a shop. ErrNotFound also where it is another's.
 func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
-	return one(ctx, s.b, selectPayment, paymentsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectPayment, paymentsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 var selectAnyPayment = engine.Statement(`
-SELECT ` + paymentsTable.list + ` FROM payments WHERE id = $1
+SELECT ` + paymentsTable.List + ` FROM payments WHERE id = $1
 UNION ALL
-SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1`)
+SELECT ` + paymentsTable.List + ` FROM processing WHERE id = $1`)
 
 // Any reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
 func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
-	return one(ctx, s.b, selectAnyPayment, paymentsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnyPayment, paymentsTable.Scan(s.b.personal), id)
 }
 
 var (
@@ -234,7 +200,7 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
-		due, err := leased(ctx, s.b, duty, paymentsTable.scan(s.b.personal), now, until, limit)
+		due, err := leased(ctx, s.b, duty, paymentsTable.Scan(s.b.personal), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -243,23 +209,24 @@ func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) (
 	return list, nil
 }
 
-func scanInt(r engine.Row) (n int64, err error) {
-	err = r.Scan(&n)
-	return n, err
-}
-
 // Each table gives its own page, by its key, before the two are merged: a planner who
 // does not know the ids would read all between them for every page.
 var selectBetween = engine.Statement(`
-SELECT ` + paymentsTable.list + ` FROM (
-  SELECT ` + paymentsTable.list + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
+SELECT ` + paymentsTable.List + ` FROM (
+  SELECT ` + paymentsTable.List + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
 UNION ALL
-SELECT ` + paymentsTable.list + ` FROM (
-  SELECT ` + paymentsTable.list + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
+SELECT ` + paymentsTable.List + ` FROM (
+  SELECT ` + paymentsTable.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`)
 
 // Between reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
 func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return many(ctx, s.b, selectBetween, paymentsTable.scan(s.b.personal), after, before, live, limit)
+	return many(ctx, s.b, selectBetween, paymentsTable.Scan(s.b.personal), after, before, live, limit)
 }
+
+var (
+	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentsTable.List)
+	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentsTable.List)
+	endedDuty      = newDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentsTable.List)
+)

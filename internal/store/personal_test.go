@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
@@ -180,7 +181,7 @@ func BenchmarkReceipt(b *testing.B) {
 	if database == "" {
 		database = "sqlite:" + b.TempDir() + "/bench.db"
 	}
-	for name, c := range map[string]store.Cipher{"plain": nil, "encrypted": cipher(b, nil)} {
+	for name, c := range map[string]table.Cipher{"plain": nil, "encrypted": cipher(b, nil)} {
 		b.Run(name, func(b *testing.B) {
 			s, err := store.Open(ctx, database, store.Options{Cipher: c})
 			if err != nil {

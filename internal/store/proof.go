@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Proof is what a check has proved, for a later one that goes on from it: the head of each chain
@@ -106,7 +107,7 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		err := ask(selectNow, nil, func(r engine.Row) error {
 			var now int64
 			err := r.Scan(&now)
-			c.now = fromMicros(now)
+			c.now = table.FromMicros(now)
 			return err
 		})
 		if err != nil {

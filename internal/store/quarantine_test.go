@@ -31,21 +31,21 @@ func works(s *Store) []work {
 	payments, settlements := leaser(s.Payments.Lease), leaser(s.Settlements.Lease)
 	status := func(word string) map[string]string { return map[string]string{"status": "'" + word + "'"} }
 	return []work{
-		{pendingDuty, "payments", paymentsTable.columns, status("pending"), payments},
-		{processingDuty, "processing", processingTable.columns, status("processing"), payments},
-		{endedDuty, "payments", paymentsTable.columns, status("expired"), payments},
-		{deliveryDuty, "deliveries", deliveriesTable.columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries.Lease)},
-		{claimDuty, "claims", claimsTable.columns, status("pending"), leaser(s.Claims.Lease)},
-		{walletDuty, "wallets", walletsTable.columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets.Lease)},
-		{withdrawalDuty, "withdrawals", withdrawalsTable.columns, status("pending"), leaser(s.Withdrawals.Lease)},
-		{verificationDuty, "verifications", verificationsTable.columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications.Lease)},
-		{sessionDuty, "sessions", sessionsTable.columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions.Lease)},
-		{replayDuty, "replays", replaysTable.columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays.Lease)},
-		{settlementDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
-		{receiptDuty, "settlements", settlementsTable.columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements.LeaseReceipts)},
-		{reserveDuty, "reserves", reservesTable.columns, nil, leaser(s.Reserves.Lease)},
-		{fanOutDuty, "fanouts", fanOutsTable.columns, nil, leaser(s.Deliveries.LeaseFanOuts)},
-		{mailDuty, "mails", mailsTable.columns, status("waiting"), leaser(s.Mails.Lease)},
+		{pendingDuty, "payments", paymentsTable.Columns, status("pending"), payments},
+		{processingDuty, "processing", processingTable.Columns, status("processing"), payments},
+		{endedDuty, "payments", paymentsTable.Columns, status("expired"), payments},
+		{deliveryDuty, "deliveries", deliveriesTable.Columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries.Lease)},
+		{claimDuty, "claims", claimsTable.Columns, status("pending"), leaser(s.Claims.Lease)},
+		{walletDuty, "wallets", walletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets.Lease)},
+		{withdrawalDuty, "withdrawals", withdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals.Lease)},
+		{verificationDuty, "verifications", verificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications.Lease)},
+		{sessionDuty, "sessions", sessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions.Lease)},
+		{replayDuty, "replays", replaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays.Lease)},
+		{settlementDuty, "settlements", settlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
+		{receiptDuty, "settlements", settlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements.LeaseReceipts)},
+		{reserveDuty, "reserves", reservesTable.Columns, nil, leaser(s.Reserves.Lease)},
+		{fanOutDuty, "fanouts", fanOutsTable.Columns, nil, leaser(s.Deliveries.LeaseFanOuts)},
+		{mailDuty, "mails", mailsTable.Columns, status("waiting"), leaser(s.Mails.Lease)},
 	}
 }
 

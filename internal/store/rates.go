@@ -8,68 +8,54 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var ratesTable = describe(table[pay.Quote]{
-	name:    "rates",
-	of:      func(c *pay.Change) []pay.Quote { return c.Quotes },
-	id:      func(q *pay.Quote) string { return string(q.Currency) },
-	version: func(q *pay.Quote) int64 { return q.Version },
-	met:     stale,
-	fields: func(f *fields, q *pay.Quote) {
-		word(f, "id!", &q.Currency)
-		f.number("version", &q.Version)
-		f.rateIfAny("rate", &q.Rate)
-		f.text("source", &q.Source)
-		f.time("observed_at", &q.At)
-		f.rateIfAny("held_rate", &q.Held.Rate)
-		f.text("held_source", &q.Held.Source)
-		f.time("held_at", &q.Held.At)
-		f.time("updated_at", &q.UpdatedAt)
+var ratesTable = table.Describe(table.Table[pay.Quote]{
+	Name:    "rates",
+	Of:      func(c *pay.Change) []pay.Quote { return c.Quotes },
+	ID:      func(q *pay.Quote) string { return string(q.Currency) },
+	Version: func(q *pay.Quote) int64 { return q.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, q *pay.Quote) {
+		table.Word(f, "id!", &q.Currency)
+		f.Number("version", &q.Version)
+		f.RateIfAny("rate", &q.Rate)
+		f.Text("source", &q.Source)
+		f.Time("observed_at", &q.At)
+		f.RateIfAny("held_rate", &q.Held.Rate)
+		f.Text("held_source", &q.Held.Source)
+		f.Time("held_at", &q.Held.At)
+		f.Time("updated_at", &q.UpdatedAt)
 	},
 })
 
 // rateHistoryTable keeps each reading with what was done with it.
-var rateHistoryTable = describe(table[pay.Quote]{
-	name: "rate_history",
-	of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
-	id:   readingID,
-	fields: func(f *fields, q *pay.Quote) {
-		f.written("id!", readingID(q))
-		word(f, "currency!", &q.Last.Currency)
-		f.number("version!", &q.Version)
-		f.rateIfAny("rate!", &q.Last.Rate)
-		f.text("source!", &q.Last.Source)
-		f.time("observed_at!", &q.Last.At)
-		word(f, "verdict!", &q.Verdict)
-		f.text("actor!", &q.By)
-		f.time("at!", &q.UpdatedAt)
+var rateHistoryTable = table.Describe(table.Table[pay.Quote]{
+	Name: "rate_history",
+	Of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
+	ID:   readingID,
+	Fields: func(f *table.Fields, q *pay.Quote) {
+		f.Written("id!", readingID(q))
+		table.Word(f, "currency!", &q.Last.Currency)
+		f.Number("version!", &q.Version)
+		f.RateIfAny("rate!", &q.Last.Rate)
+		f.Text("source!", &q.Last.Source)
+		f.Time("observed_at!", &q.Last.At)
+		table.Word(f, "verdict!", &q.Verdict)
+		f.Text("actor!", &q.By)
+		f.Time("at!", &q.UpdatedAt)
 	},
 })
 
 func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
-// rateText is a rate as it is stored, "" for none.
-func rateText(r money.Rate) string {
-	if r.IsZero() {
-		return ""
-	}
-	return r.Decimal()
-}
-
-func parseRate(text string) (money.Rate, error) {
-	if text == "" {
-		return money.Rate{}, nil
-	}
-	return money.ParseRate(text)
-}
-
 var selectRates = engine.Statement(`
-SELECT ` + ratesTable.list + ` FROM rates ORDER BY id`)
+SELECT ` + ratesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads what is known of each currency's rate.
 func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
-	scan := ratesTable.scan(s.b.personal)
+	scan := ratesTable.Scan(s.b.personal)
 	return many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
@@ -78,7 +64,7 @@ func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
 }
 
 var selectRateHistory = engine.Statement(`
-SELECT ` + rateHistoryTable.list + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
+SELECT ` + rateHistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
@@ -90,7 +76,7 @@ type PastReading struct {
 
 // History lists what was read of a currency, newest first.
 func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	scan := rateHistoryTable.scan(s.b.personal)
+	scan := rateHistoryTable.Scan(s.b.personal)
 	return many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
 		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
@@ -124,7 +110,7 @@ RETURNING id`)
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
 // until the time. A feed that nobody read before is due.
 func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
-	err = s.b.db.Lease(ctx, s.b.text(leaseFeed), []any{feed, micros(now), micros(until)}, func(engine.Row) error {
+	err = s.b.db.Lease(ctx, s.b.text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
 	})
@@ -136,7 +122,7 @@ func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 
 // SettleFeed says when the feed is due again.
 func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
-	if err := s.b.db.Lease(ctx, s.b.text(settleFeed), []any{feed, micros(due)}, nil); err != nil {
+	if err := s.b.db.Lease(ctx, s.b.text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
 	return nil

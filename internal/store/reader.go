@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Reader is a database that is only read, by a few connections of its own: it starts nothing and
@@ -120,7 +121,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
-		list, err = collect(ask, selectSecrets, secretsTable.scan(personal{}))
+		list, err = collect(ask, selectSecrets, secretsTable.Scan(table.Personal{}))
 		return err
 	})
 	return list, err

@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 var (
@@ -24,44 +24,28 @@ ORDER BY t.at, t.id LIMIT $7`)
 	selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 )
 
-// of names columns as those of a table.
-func of(table, columns string) string {
-	names := strings.Fields(columns)
-	return table + "." + strings.Join(names, " "+table+".")
-}
-
 var (
-	selectWithdrawalsByID = engine.Statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
-	selectWithdrawalsAt   = engine.Statement(`SELECT ` + withdrawalsTable.listOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
+	selectWithdrawalsByID = engine.Statement(`SELECT ` + withdrawalsTable.ListOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
+	selectWithdrawalsAt   = engine.Statement(`SELECT ` + withdrawalsTable.ListOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
 JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)
 )
 
-var selectClaimsOf = engine.Statement(`SELECT ` + claimsTable.listOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
+var selectClaimsOf = engine.Statement(`SELECT ` + claimsTable.ListOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
 
 // paymentsByID is one statement a table: a merchant's payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
-		list = append(list, engine.Statement(`SELECT `+paymentsTable.listOf("p")+`
+		list = append(list, engine.Statement(`SELECT `+paymentsTable.ListOf("p")+`
 FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	}
 	return list
 }()
 
-var idColumns = engine.ParseColumns("id TEXT")
-
-func (b *base) ids(list []string) []any {
-	r := engine.NewRows(b.db.Dialect(), idColumns, len(list))
-	for _, id := range list {
-		r.Text(id).Next()
-	}
-	return r.Args()
-}
-
 // ByID reads payments of any tenant; those that do not exist are left
 // out. It is for the operator.
 func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := many(ctx, s.b, text, paymentsTable.scan(s.b.personal), s.b.ids(ids)...)
+		found, err := many(ctx, s.b, text, paymentsTable.Scan(s.b.personal), s.b.ids(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +56,7 @@ func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, 
 
 // Of reads all claims on payments of any tenant, for the operator.
 func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return many(ctx, s.b, selectClaimsOf, claimsTable.scan(s.b.personal), s.b.ids(payments)...)
+	return many(ctx, s.b, selectClaimsOf, claimsTable.Scan(s.b.personal), s.b.ids(payments)...)
 }
 
 // PaymentsOf says which payments claims are on; claims that do not exist are
@@ -90,7 +74,7 @@ func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]st
 
 // ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
 func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectWithdrawalsByID, withdrawalsTable.scan(s.b.personal), s.b.ids(ids)...)
+	return many(ctx, s.b, selectWithdrawalsByID, withdrawalsTable.Scan(s.b.personal), s.b.ids(ids)...)
 }
 
 // AtEach reads the withdrawals that a payout account calls by references of its own.
@@ -99,7 +83,7 @@ func (s *Withdrawals) AtEach(ctx context.Context, account string, references []s
 	for _, ref := range references {
 		r.Text(account, ref).Next()
 	}
-	return many(ctx, s.b, selectWithdrawalsAt, withdrawalsTable.scan(s.b.personal), r.Args()...)
+	return many(ctx, s.b, selectWithdrawalsAt, withdrawalsTable.Scan(s.b.personal), r.Args()...)
 }
 
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
@@ -124,7 +108,7 @@ func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind l
 	return many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
-		b.At = fromMicros(at)
+		b.At = table.FromMicros(at)
 		return b, err
-	}, merchant, live, string(kind), micros(from), micros(to), after, limit)
+	}, merchant, live, string(kind), table.Micros(from), table.Micros(to), after, limit)
 }

@@ -6,38 +6,39 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var recoveriesTable = describe(table[pay.Recovery]{
-	name:    "recoveries",
-	of:      func(c *pay.Change) []pay.Recovery { return c.Recoveries },
-	id:      func(*pay.Recovery) string { return pay.RecoveryID },
-	version: func(v *pay.Recovery) int64 { return v.Version },
-	met:     stale,
-	fields: func(f *fields, v *pay.Recovery) {
-		f.written("id!", pay.RecoveryID)
-		f.number("version", &v.Version)
-		word(f, "state", &v.State)
-		f.time("lost_from", &v.From)
-		f.time("lost_to", &v.To)
-		f.time("until", &v.Until)
-		f.json("doc", &v.RecoveryNotes)
+var recoveriesTable = table.Describe(table.Table[pay.Recovery]{
+	Name:    "recoveries",
+	Of:      func(c *pay.Change) []pay.Recovery { return c.Recoveries },
+	ID:      func(*pay.Recovery) string { return pay.RecoveryID },
+	Version: func(v *pay.Recovery) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Recovery) {
+		f.Written("id!", pay.RecoveryID)
+		f.Number("version", &v.Version)
+		table.Word(f, "state", &v.State)
+		f.Time("lost_from", &v.From)
+		f.Time("lost_to", &v.To)
+		f.Time("until", &v.Until)
+		f.JSON("doc", &v.RecoveryNotes)
 	},
 })
 
-var foundTable = describe(table[pay.Found]{
-	name:    "found",
-	of:      func(c *pay.Change) []pay.Found { return c.Found },
-	id:      func(v *pay.Found) string { return v.ID() },
-	version: func(v *pay.Found) int64 { return v.Version },
-	met:     stale,
-	fields: func(f *fields, v *pay.Found) {
-		f.written("id!", v.ID())
-		f.number("version", &v.Version)
-		f.text("mark!", &v.Mark)
-		word(f, "kind!", &v.Kind)
-		f.writtenFlag("open", v.Open())
-		document[foundDoc](f, "doc", v)
+var foundTable = table.Describe(table.Table[pay.Found]{
+	Name:    "found",
+	Of:      func(c *pay.Change) []pay.Found { return c.Found },
+	ID:      func(v *pay.Found) string { return v.ID() },
+	Version: func(v *pay.Found) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Found) {
+		f.Written("id!", v.ID())
+		f.Number("version", &v.Version)
+		f.Text("mark!", &v.Mark)
+		table.Word(f, "kind!", &v.Kind)
+		f.WrittenFlag("open", v.Open())
+		table.Document[foundDoc](f, "doc", v)
 	},
 })
 
@@ -47,24 +48,26 @@ type foundDoc struct {
 	pay.FoundNotes
 }
 
-func (d *foundDoc) of(_ *fields, v *pay.Found) { *d = foundDoc{v.Account, v.Reference, v.FoundNotes} }
+func (d *foundDoc) Of(_ *table.Fields, v *pay.Found) {
+	*d = foundDoc{v.Account, v.Reference, v.FoundNotes}
+}
 
-func (d *foundDoc) into(_ *fields, v *pay.Found) error {
+func (d *foundDoc) Into(_ *table.Fields, v *pay.Found) error {
 	v.Account, v.Reference, v.FoundNotes = d.Account, d.Reference, d.FoundNotes
 	return nil
 }
 
 var (
-	selectRecovery = engine.Statement(`SELECT ` + recoveriesTable.list + ` FROM recoveries WHERE id = '` + pay.RecoveryID + `'`)
+	selectRecovery = engine.Statement(`SELECT ` + recoveriesTable.List + ` FROM recoveries WHERE id = '` + pay.RecoveryID + `'`)
 
-	selectFound     = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE id = $1`)
-	selectFoundMark = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE mark = $1 AND kind = $2 ORDER BY id DESC`)
-	listFound       = engine.Statement(`SELECT ` + foundTable.list + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
+	selectFound     = engine.Statement(`SELECT ` + foundTable.List + ` FROM found WHERE id = $1`)
+	selectFoundMark = engine.Statement(`SELECT ` + foundTable.List + ` FROM found WHERE mark = $1 AND kind = $2 ORDER BY id DESC`)
+	listFound       = engine.Statement(`SELECT ` + foundTable.List + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
 )
 
 // Get reads what is known of a restore; the zero value where there never was one.
 func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
-	v, err := one(ctx, s.b, selectRecovery, recoveriesTable.scan(s.b.personal))
+	v, err := one(ctx, s.b, selectRecovery, recoveriesTable.Scan(s.b.personal))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
@@ -73,15 +76,15 @@ func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 
 // FoundAt reads what was found at an account under our reference. ErrNotFound.
 func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
-	return one(ctx, s.b, selectFound, foundTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectFound, foundTable.Scan(s.b.personal), id)
 }
 
 // FoundBy lists what was found of a request, by the mark of its ids.
 func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
-	return many(ctx, s.b, selectFoundMark, foundTable.scan(s.b.personal), mark, string(kind))
+	return many(ctx, s.b, selectFoundMark, foundTable.Scan(s.b.personal), mark, string(kind))
 }
 
 // ListFound lists what was found and is open, or all of it.
 func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
-	return many(ctx, s.b, listFound, foundTable.scan(s.b.personal), all, limit)
+	return many(ctx, s.b, listFound, foundTable.Scan(s.b.personal), all, limit)
 }

@@ -7,30 +7,31 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var replaysTable = describe(table[pay.Replay]{
-	name:    "replays",
-	of:      func(c *pay.Change) []pay.Replay { return c.Replays },
-	id:      func(p *pay.Replay) string { return p.ID },
-	version: func(p *pay.Replay) int64 { return p.Version },
-	met:     duplicateAnyhow,
-	fields: func(f *fields, p *pay.Replay) {
-		f.text("id!", &p.ID)
-		f.text("merchant!", &p.Merchant)
-		f.text("shop!", &p.Shop)
-		f.flag("live!", &p.Live)
-		f.number("version", &p.Version)
-		f.text("subscription!", &p.Subscription)
-		word(f, "status", &p.Status)
-		f.time("since!", &p.From)
-		f.time("until!", &p.To)
-		f.time("after_at", &p.AfterAt)
-		f.text("after_id", &p.AfterID)
-		f.time("due_at", &p.DueAt)
-		f.time("created_at!", &p.CreatedAt)
-		f.time("updated_at", &p.UpdatedAt)
-		document[replayDoc](f, "doc", p)
+var replaysTable = table.Describe(table.Table[pay.Replay]{
+	Name:    "replays",
+	Of:      func(c *pay.Change) []pay.Replay { return c.Replays },
+	ID:      func(p *pay.Replay) string { return p.ID },
+	Version: func(p *pay.Replay) int64 { return p.Version },
+	Met:     table.DuplicateAnyhow,
+	Fields: func(f *table.Fields, p *pay.Replay) {
+		f.Text("id!", &p.ID)
+		f.Text("merchant!", &p.Merchant)
+		f.Text("shop!", &p.Shop)
+		f.Flag("live!", &p.Live)
+		f.Number("version", &p.Version)
+		f.Text("subscription!", &p.Subscription)
+		table.Word(f, "status", &p.Status)
+		f.Time("since!", &p.From)
+		f.Time("until!", &p.To)
+		f.Time("after_at", &p.AfterAt)
+		f.Text("after_id", &p.AfterID)
+		f.Time("due_at", &p.DueAt)
+		f.Time("created_at!", &p.CreatedAt)
+		f.Time("updated_at", &p.UpdatedAt)
+		table.Document[replayDoc](f, "doc", p)
 	},
 })
 
@@ -43,27 +44,27 @@ type replayDoc struct {
 	Resume  int64           `json:"resume,omitempty"` // microseconds UTC
 }
 
-func (d *replayDoc) of(_ *fields, p *pay.Replay) {
-	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, micros(p.ResumeFrom)}
+func (d *replayDoc) Of(_ *table.Fields, p *pay.Replay) {
+	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, table.Micros(p.ResumeFrom)}
 }
 
-func (d *replayDoc) into(_ *fields, p *pay.Replay) error {
+func (d *replayDoc) Into(_ *table.Fields, p *pay.Replay) error {
 	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
-	p.Why, p.ResumeFrom = d.Why, fromMicros(d.Resume)
+	p.Why, p.ResumeFrom = d.Why, table.FromMicros(d.Resume)
 	return nil
 }
 
 var (
-	selectReplay = engine.Statement(`SELECT ` + replaysTable.list + ` FROM replays
+	selectReplay = engine.Statement(`SELECT ` + replaysTable.List + ` FROM replays
 WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
-	selectRunningReplay = engine.Statement(`SELECT ` + replaysTable.list + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
+	selectRunningReplay = engine.Statement(`SELECT ` + replaysTable.List + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
 	ofEndpoint          = ` FROM replays WHERE subscription = $1 AND merchant = $2 AND shop = $3 AND live = $4`
-	listReplays         = engine.Statement(`SELECT ` + replaysTable.list + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
+	listReplays         = engine.Statement(`SELECT ` + replaysTable.List + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
 	countReplays        = engine.Statement(`SELECT count(*)` + ofEndpoint)
 	countUntriedOf      = `
 SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
 	selectNamedDeliveries = engine.Statement(`
-SELECT ` + deliveriesTable.list + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`)
+SELECT ` + deliveriesTable.List + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`)
 )
 
 var (
@@ -89,7 +90,7 @@ func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listReplays, replaysTable.scan(s.b.personal), append(of, before(page.After), page.Limit, page.Offset)...)
+	list, err := many(ctx, s.b, listReplays, replaysTable.Scan(s.b.personal), append(of, before(page.After), page.Limit, page.Offset)...)
 	return list, total, err
 }
 
@@ -105,23 +106,23 @@ func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) 
 }
 
 func oldest(ctx context.Context, b *base, text string, r pay.Replay) (time.Time, error) {
-	at, err := one(ctx, b, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
-	return fromMicros(at), err
+	at, err := one(ctx, b, text, scanInt, r.Subscription, table.Micros(r.From), table.Micros(r.AfterAt), r.AfterID, typesText(r.Types))
+	return table.FromMicros(at), err
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
 func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return one(ctx, s.b, selectReplay, replaysTable.scan(s.b.personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectReplay, replaysTable.Scan(s.b.personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay that runs to an endpoint. ErrNotFound where none does.
 func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
-	return one(ctx, s.b, selectRunningReplay, replaysTable.scan(s.b.personal), subscription)
+	return one(ctx, s.b, selectRunningReplay, replaysTable.Scan(s.b.personal), subscription)
 }
 
 // Lease takes replays whose next step is due.
 func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
-	return leased(ctx, s.b, replayDuty, replaysTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, replayDuty, replaysTable.Scan(s.b.personal), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
@@ -137,7 +138,7 @@ func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.De
 	for _, id := range ids {
 		rows.Text(id).Next()
 	}
-	scan := deliveriesTable.scan(s.b.personal)
+	scan := deliveriesTable.Scan(s.b.personal)
 	err := s.b.query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
 		d, err := scan(r)
 		found[d.ID] = d
@@ -147,3 +148,9 @@ func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.De
 }
 
 var deliveryNames = engine.ParseColumns("name TEXT")
+
+// The tables of due work. One that is not in duties has no gauge, and its
+// statements are not known to the store.
+var (
+	replayDuty = newDuty("replays", "replays", "d.due_at > 0", replaysTable.List)
+)

@@ -3,47 +3,46 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var reservesTable = describe(table[pay.Reserve]{
-	name:    "reserves",
-	of:      func(c *pay.Change) []pay.Reserve { return c.Reserves },
-	id:      func(v *pay.Reserve) string { return v.ID },
-	version: func(v *pay.Reserve) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Reserve) {
-		f.text("id!", &v.ID)
-		f.text("merchant!", &v.Merchant)
-		f.flag("live!", &v.Live)
-		f.number("version", &v.Version)
-		f.time("day!", &v.Day)
-		f.time("release_at!", &v.ReleaseAt)
-		f.number("held", &v.Held)
-		f.number("released", &v.Released)
-		f.time("closed_at", &v.ClosedAt)
-		f.time("due_at", &v.DueAt)
-		f.time("created_at!", &v.CreatedAt)
-		f.time("updated_at", &v.UpdatedAt)
+var reservesTable = table.Describe(table.Table[pay.Reserve]{
+	Name:    "reserves",
+	Of:      func(c *pay.Change) []pay.Reserve { return c.Reserves },
+	ID:      func(v *pay.Reserve) string { return v.ID },
+	Version: func(v *pay.Reserve) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Reserve) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		f.Time("day!", &v.Day)
+		f.Time("release_at!", &v.ReleaseAt)
+		f.Number("held", &v.Held)
+		f.Number("released", &v.Released)
+		f.Time("closed_at", &v.ClosedAt)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
 	},
 })
 
-var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.list)
+var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.List)
 
 // Lease takes days whose reserve is due to be released.
 func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
-	return leased(ctx, s.b, reserveDuty, reservesTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, reserveDuty, reservesTable.Scan(s.b.personal), now, until, limit)
 }
 
 var (
-	selectReserves = engine.Statement(`SELECT ` + reservesTable.listOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
-	selectClosed   = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
+	selectReserves = engine.Statement(`SELECT ` + reservesTable.ListOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
 	listReserves   = engine.Statement(`
-SELECT ` + reservesTable.list + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
+SELECT ` + reservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
 // ByID reads the reserves of days by id; those that have no row are left
@@ -53,7 +52,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 	for _, id := range ids {
 		wanted.Text(id).Next()
 	}
-	list, err := many(ctx, s.b, selectReserves, reservesTable.scan(s.b.personal), wanted.Args()...)
+	list, err := many(ctx, s.b, selectReserves, reservesTable.Scan(s.b.personal), wanted.Args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -64,7 +63,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 // Next lists the merchant's days whose reserve is still held, the
 // first to be released first.
 func (s *Reserves) Next(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
-	return many(ctx, s.b, listReserves, reservesTable.scan(s.b.personal), scope.Merchant, scope.Live, limit)
+	return many(ctx, s.b, listReserves, reservesTable.Scan(s.b.personal), scope.Merchant, scope.Live, limit)
 }
 
 // laterKinds is the kinds that settlements claim, without captures, as SQL.
@@ -106,10 +105,10 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 		queries = append(queries, unsettledCaptures)
 	}
 	for _, text := range queries {
-		err := s.b.query(ctx, text, []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
+		err := s.b.query(ctx, text, []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 			var day, amount int64
 			err := r.Scan(&day, &amount)
-			days[fromMicros(day)] += amount
+			days[table.FromMicros(day)] += amount
 			return err
 		})
 		if err != nil {
@@ -122,32 +121,6 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 // GivenBack is what transfers that no settlement has claimed gave back of a
 // day's reserve, in USD cents.
 func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
-	sum, err := one(ctx, s.b, givenBack, scanInt, v.Merchant, v.Live, micros(v.Day), micros(v.Day.Add(24*time.Hour)))
+	sum, err := one(ctx, s.b, givenBack, scanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
-}
-
-// lookAtDays reads which of the reserves that changes draw on are closed. Whoever
-// closes one holds a floor of the merchant's, as whoever draws on it does: so once
-// the balance is ours, what is read here is so until the commit.
-func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
-	ids := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT"), 0)
-	for _, c := range w.batch {
-		for _, id := range c.change.Days {
-			ids.Text(id).Next()
-		}
-	}
-	if ids.N == 0 {
-		return steps
-	}
-	return append(steps, engine.Step{Text: w.s.text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
-		var id string
-		err := r.Scan(&id)
-		w.shut[id] = struct{}{}
-		return err
-	}})
-}
-
-// closed reports whether a change draws on a reserve whose release has begun.
-func (w *write) closed(c *pay.Change) bool {
-	return slices.ContainsFunc(c.Days, func(id string) bool { _, shut := w.shut[id]; return shut })
 }

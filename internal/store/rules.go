@@ -6,23 +6,24 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // A version is given once, also to two operators at the same time. Its id has a
 // letter that no other id has.
-var rulesTable = describe(table[pay.RoutingRules]{
-	name: "routing_rules",
-	of:   func(c *pay.Change) []pay.RoutingRules { return c.Rules },
-	id:   rulesID,
-	met:  stale,
-	fields: func(f *fields, v *pay.RoutingRules) {
-		f.written("id!", rulesID(v))
-		f.number("version!", &v.Version)
-		f.converted("doc!", func() string { return string(v.Doc) }, func(text string) error {
+var rulesTable = table.Describe(table.Table[pay.RoutingRules]{
+	Name: "routing_rules",
+	Of:   func(c *pay.Change) []pay.RoutingRules { return c.Rules },
+	ID:   rulesID,
+	Met:  table.Stale,
+	Fields: func(f *table.Fields, v *pay.RoutingRules) {
+		f.Written("id!", rulesID(v))
+		f.Number("version!", &v.Version)
+		f.Converted("doc!", func() string { return string(v.Doc) }, func(text string) error {
 			v.Doc = []byte(text)
 			return nil
 		})
-		f.time("at!", &v.At)
+		f.Time("at!", &v.At)
 	},
 })
 
@@ -30,8 +31,8 @@ func rulesID(v *pay.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Vers
 
 var (
 	selectRulesMark = engine.Statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
-	selectRules     = engine.Statement(`SELECT ` + rulesTable.list + ` FROM routing_rules WHERE version = $1`)
-	selectRulesList = engine.Statement(`SELECT ` + rulesTable.list + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
+	selectRules     = engine.Statement(`SELECT ` + rulesTable.List + ` FROM routing_rules WHERE version = $1`)
+	selectRulesList = engine.Statement(`SELECT ` + rulesTable.List + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
 )
 
 // Mark is the newest version of the routing rules, 0 where there never were any.
@@ -41,12 +42,12 @@ func (s *Rules) Mark(ctx context.Context) (int64, error) {
 
 // Get reads a version of the routing rules. ErrNotFound where there is none.
 func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
-	return one(ctx, s.b, selectRules, rulesTable.scan(s.b.personal), version)
+	return one(ctx, s.b, selectRules, rulesTable.Scan(s.b.personal), version)
 }
 
 // List reads the newest versions, newest first.
 func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
-	return many(ctx, s.b, selectRulesList, rulesTable.scan(s.b.personal), limit)
+	return many(ctx, s.b, selectRulesList, rulesTable.Scan(s.b.personal), limit)
 }
 
 // rulesRules are the invariants of the routing rules (check.go).

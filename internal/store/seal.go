@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // sealed is a table whose rows are hashed when they are written, and proved by
@@ -30,19 +31,19 @@ type sealed struct {
 	id, merchant, live int
 }
 
-func newSealed[T any](t *table[T]) sealed {
-	s := sealed{name: t.name, columns: t.columns}
+func newSealed[T any](t *table.Table[T]) sealed {
+	s := sealed{name: t.Name, columns: t.Columns}
 	var names []string
-	for i, c := range t.columns {
+	for i, c := range t.Columns {
 		names = append(names, c.Name)
 		s.order = append(s.order, i)
 	}
 	slices.SortFunc(s.order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	s.id, s.merchant, s.live = slices.Index(names, "id"), slices.Index(names, "merchant"), slices.Index(names, "live")
-	s.read = engine.Statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
-	s.ids = engine.Statement("SELECT t.id FROM " + t.name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
-	s.idsIn = engine.Statement("SELECT t.id FROM " + t.name + " AS t WHERE {part t.id}")
-	s.unsealed = engine.Statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.name +
+	s.read = engine.Statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.Name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
+	s.ids = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
+	s.idsIn = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE {part t.id}")
+	s.unsealed = engine.Statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.Name +
 		" AS t WHERE {part t.id} AND t.id NOT IN (" + sealedIDs + ")")
 	return s
 }
@@ -111,44 +112,6 @@ func hashes(rows map[string]string) string {
 		b = engine.AppendJSONText(b, rows[id])
 	}
 	return string(append(b, '}'))
-}
-
-var insertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
-
-// mark notes the hashes of the batch's sealed rows, in one row for all of
-// them: the rows wait for a block from the moment they exist, however late
-// their commit came and whatever clock their times are in.
-func (w *write) mark(steps []engine.Step) []engine.Step {
-	money, acts := gather(w.kept, transfersTable.of, nil), gather(w.kept, audits, nil)
-	if len(money)+len(acts) == 0 {
-		return steps
-	}
-	written := chains{}
-	h := seal.New(w.s.sealKey)
-	markRows(h, written, sealedTransfers, transfersTable, money)
-	markRows(h, written, sealedAudit, auditTable, acts)
-	// The id of a row that is written once names a mark that is made once.
-	id := ""
-	for _, rows := range written {
-		for row := range rows {
-			if id == "" || row < id {
-				id = row
-			}
-		}
-	}
-	doc := written.doc()
-	return append(steps, engine.Step{Text: w.s.text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
-}
-
-func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table[T], items []*T) {
-	if len(items) == 0 {
-		return
-	}
-	r := engine.NewArrays(t.columns, len(items))
-	t.gather(&engine.Rows{Columns: t.columns, Form: r}, personal{}, items)
-	for i := range items {
-		into.add(tenant{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
-	}
 }
 
 // markRow is what a commit wrote and no block holds yet.
@@ -251,7 +214,7 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("seal %d rows: %w", taken.N, err)
 	}
-	s.stats.sealed.Store(micros(now))
+	s.stats.sealed.Store(table.Micros(now))
 	return len(marks) == sealMarks, nil
 }
 
@@ -266,7 +229,7 @@ func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, n
 	for _, of := range slices.SortedFunc(maps.Keys(waiting), tenant.compare) {
 		head := heads[of]
 		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
-			b := seal.Block{Merchant: of.merchant, Live: of.live, N: head.N + 1, At: micros(now), Previous: head.Hash, Rows: map[string]string{}}
+			b := seal.Block{Merchant: of.merchant, Live: of.live, N: head.N + 1, At: table.Micros(now), Previous: head.Hash, Rows: map[string]string{}}
 			for _, id := range ids {
 				b.Rows[id] = waiting[of][id]
 			}

@@ -6,44 +6,45 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Of two nodes that make a secret of one name, or note a use at once, one loses.
-var secretsTable = describe(table[pay.Sealed]{
-	name:    "secrets",
-	of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
-	id:      func(v *pay.Sealed) string { return v.ID },
-	version: func(v *pay.Sealed) int64 { return v.Version },
-	met:     stale,
-	fields: func(f *fields, v *pay.Sealed) {
-		f.text("id!", &v.ID)
-		f.number("version", &v.Version)
-		f.bytes("sealed", &v.Text)
-		f.time("created_at!", &v.CreatedAt)
+var secretsTable = table.Describe(table.Table[pay.Sealed]{
+	Name:    "secrets",
+	Of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
+	ID:      func(v *pay.Sealed) string { return v.ID },
+	Version: func(v *pay.Sealed) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Sealed) {
+		f.Text("id!", &v.ID)
+		f.Number("version", &v.Version)
+		f.Bytes("sealed", &v.Text)
+		f.Time("created_at!", &v.CreatedAt)
 	},
 })
 
-var keyUsesTable = describe(table[pay.KeyUse]{
-	name:    "key_uses",
-	of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
-	id:      func(u *pay.KeyUse) string { return u.ID() },
-	version: func(u *pay.KeyUse) int64 { return u.Version },
-	met:     stale,
-	fields: func(f *fields, u *pay.KeyUse) {
-		f.written("id!", u.ID())
-		f.number("version", &u.Version)
-		f.text("key_id!", &u.Key)
-		f.text("address!", &u.Address)
-		f.time("first_at!", &u.First)
-		f.time("last_at", &u.Last)
+var keyUsesTable = table.Describe(table.Table[pay.KeyUse]{
+	Name:    "key_uses",
+	Of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
+	ID:      func(u *pay.KeyUse) string { return u.ID() },
+	Version: func(u *pay.KeyUse) int64 { return u.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, u *pay.KeyUse) {
+		f.Written("id!", u.ID())
+		f.Number("version", &u.Version)
+		f.Text("key_id!", &u.Key)
+		f.Text("address!", &u.Address)
+		f.Time("first_at!", &u.First)
+		f.Time("last_at", &u.Last)
 	},
 })
 
 var (
-	selectSecrets = engine.Statement(`SELECT ` + secretsTable.list + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
+	selectSecrets = engine.Statement(`SELECT ` + secretsTable.List + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
 
 	selectKeyUses = engine.Statement(`
-SELECT ` + keyUsesTable.listOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
+SELECT ` + keyUsesTable.ListOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
 	countAddresses = engine.Statement(`
 SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`)
 	selectUsages = engine.Statement(`
@@ -52,7 +53,7 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 
 // List lists the service's secrets, oldest first, without those that were dropped.
 func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
-	return many(ctx, s.b, selectSecrets, secretsTable.scan(s.b.personal))
+	return many(ctx, s.b, selectSecrets, secretsTable.Scan(s.b.personal))
 }
 
 // Uses reads uses of keys as they were noted, by id, and counts from how many addresses
@@ -67,7 +68,7 @@ func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pa
 			keys.Text(u.Key).Next()
 		}
 	}
-	list, err := many(ctx, s.b, selectKeyUses, keyUsesTable.scan(s.b.personal), ids.Args()...)
+	list, err := many(ctx, s.b, selectKeyUses, keyUsesTable.Scan(s.b.personal), ids.Args()...)
 	for _, u := range list {
 		known[u.ID()] = u
 	}
@@ -97,7 +98,7 @@ func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage
 		var key string
 		var last, n int64
 		err := r.Scan(&key, &last, &n)
-		uses[key] = KeyUsage{fromMicros(last), n}
+		uses[key] = KeyUsage{table.FromMicros(last), n}
 		return err
 	})
 	return uses, err

@@ -6,30 +6,31 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var sessionsTable = describe(table[pay.Session]{
-	name:    "sessions",
-	of:      func(c *pay.Change) []pay.Session { return c.Sessions },
-	id:      func(v *pay.Session) string { return v.ID },
-	version: func(v *pay.Session) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Session) {
-		f.text("id!", &v.ID)
-		f.text("merchant!", &v.Merchant)
-		f.text("shop!", &v.Shop)
-		f.flag("live!", &v.Live)
-		f.number("version", &v.Version)
-		f.text("hash!", &v.Hash)
-		f.usd("amount!", &v.Amount)
-		f.amount("amount_asked!", "currency_asked!", &v.Asked)
-		f.rate("rate!", &v.Rate)
-		f.text("country!", &v.Country)
-		f.text("order_id!", &v.OrderID)
-		f.text("payment", &v.Payment)
-		f.time("due_at", &v.DueAt)
-		f.time("created_at!", &v.CreatedAt)
-		f.time("updated_at", &v.UpdatedAt)
-		document[sessionDoc](f, "doc", v)
+var sessionsTable = table.Describe(table.Table[pay.Session]{
+	Name:    "sessions",
+	Of:      func(c *pay.Change) []pay.Session { return c.Sessions },
+	ID:      func(v *pay.Session) string { return v.ID },
+	Version: func(v *pay.Session) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Session) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Text("shop!", &v.Shop)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		f.Text("hash!", &v.Hash)
+		f.USD("amount!", &v.Amount)
+		f.Amount("amount_asked!", "currency_asked!", &v.Asked)
+		f.Rate("rate!", &v.Rate)
+		f.Text("country!", &v.Country)
+		f.Text("order_id!", &v.OrderID)
+		f.Text("payment", &v.Payment)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[sessionDoc](f, "doc", v)
 	},
 })
 
@@ -44,41 +45,41 @@ type sessionDoc struct {
 	Strict    bool         `json:"strict,omitempty"`
 }
 
-func (d *sessionDoc) of(_ *fields, v *pay.Session) {
-	*d = sessionDoc{v.Customer, v.IP, v.ReturnURL, v.RateSource, micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict}
+func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {
+	*d = sessionDoc{v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict}
 }
 
-func (d *sessionDoc) into(_ *fields, v *pay.Session) error {
+func (d *sessionDoc) Into(_ *table.Fields, v *pay.Session) error {
 	v.Customer, v.IP, v.ReturnURL, v.Purchase = d.Customer, d.IP, d.ReturnURL, d.Purchase.purchase()
-	v.RateSource, v.RateAt, v.After, v.Strict = d.RateFrom, fromMicros(d.RateAt), d.After, d.Strict
+	v.RateSource, v.RateAt, v.After, v.Strict = d.RateFrom, table.FromMicros(d.RateAt), d.After, d.Strict
 	return nil
 }
 
 var (
-	selectSessionByHash = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE hash = $1`)
-	selectSessionOf     = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
-	selectSession       = engine.Statement(`SELECT ` + sessionsTable.list + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectSessionByHash = engine.Statement(`SELECT ` + sessionsTable.List + ` FROM sessions WHERE hash = $1`)
+	selectSessionOf     = engine.Statement(`SELECT ` + sessionsTable.List + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
+	selectSession       = engine.Statement(`SELECT ` + sessionsTable.List + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
 
 // ByHash reads a session by the keyed hash of its token, which is the
 // credential: whose session it is follows from the row.
 func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
-	return one(ctx, s.b, selectSessionByHash, sessionsTable.scan(s.b.personal), hash)
+	return one(ctx, s.b, selectSessionByHash, sessionsTable.Scan(s.b.personal), hash)
 }
 
 // Of reads the session that a payment was chosen in.
 func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
-	return one(ctx, s.b, selectSessionOf, sessionsTable.scan(s.b.personal), payment)
+	return one(ctx, s.b, selectSessionOf, sessionsTable.Scan(s.b.personal), payment)
 }
 
 // Get reads a shop's session. ErrNotFound also where it is another's.
 func (s *Sessions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
-	return one(ctx, s.b, selectSession, sessionsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectSession, sessionsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // Lease takes checkouts whose time is over.
 func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
-	return leased(ctx, s.b, sessionDuty, sessionsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, sessionDuty, sessionsTable.Scan(s.b.personal), now, until, limit)
 }
 
 // Ids begin with their time, so the oldest are the first of the primary key.
@@ -97,3 +98,5 @@ func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, err
 	})
 	return n, err
 }
+
+var sessionDuty = newDuty("checkouts", "sessions", "d.due_at > 0", sessionsTable.List)

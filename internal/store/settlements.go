@@ -12,42 +12,43 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var settlementsTable = describe(table[pay.Settlement]{
-	name:    "settlements",
-	of:      func(c *pay.Change) []pay.Settlement { return c.Settlements },
-	id:      func(v *pay.Settlement) string { return v.ID },
-	version: func(v *pay.Settlement) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Settlement) {
-		f.text("id!", &v.ID)
-		f.text("merchant!", &v.Merchant)
-		f.flag("live!", &v.Live)
-		f.number("version", &v.Version)
-		f.number("number!", &v.Number)
-		word(f, "status", &v.Status)
-		f.time("period_start!", &v.PeriodStart)
-		f.time("period_end", &v.PeriodEnd)
-		f.time("last_at", &v.LastAt)
-		f.number("lines", &v.Lines)
-		f.number("gross", &v.Gross)
-		f.number("platform", &v.Platform)
-		f.number("provider", &v.Provider)
-		f.number("network", &v.Network)
-		f.number("refunds", &v.Refunds)
-		f.number("chargebacks", &v.Chargebacks)
-		f.number("chargeback_fees", &v.ChargebackFees)
-		f.number("held", &v.Held)
-		f.number("released", &v.Released)
-		f.number("adjustments", &v.Adjustments)
-		f.number("net", &v.Net)
-		f.number("pending", &v.Pending)
-		f.number("moved", &v.Moved)
-		f.number("carry!", &v.Carry)
-		f.time("due_at", &v.DueAt)
-		f.time("created_at!", &v.CreatedAt)
-		f.time("updated_at", &v.UpdatedAt)
-		document[settlementDoc](f, "doc", v)
+var settlementsTable = table.Describe(table.Table[pay.Settlement]{
+	Name:    "settlements",
+	Of:      func(c *pay.Change) []pay.Settlement { return c.Settlements },
+	ID:      func(v *pay.Settlement) string { return v.ID },
+	Version: func(v *pay.Settlement) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Settlement) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		f.Number("number!", &v.Number)
+		table.Word(f, "status", &v.Status)
+		f.Time("period_start!", &v.PeriodStart)
+		f.Time("period_end", &v.PeriodEnd)
+		f.Time("last_at", &v.LastAt)
+		f.Number("lines", &v.Lines)
+		f.Number("gross", &v.Gross)
+		f.Number("platform", &v.Platform)
+		f.Number("provider", &v.Provider)
+		f.Number("network", &v.Network)
+		f.Number("refunds", &v.Refunds)
+		f.Number("chargebacks", &v.Chargebacks)
+		f.Number("chargeback_fees", &v.ChargebackFees)
+		f.Number("held", &v.Held)
+		f.Number("released", &v.Released)
+		f.Number("adjustments", &v.Adjustments)
+		f.Number("net", &v.Net)
+		f.Number("pending", &v.Pending)
+		f.Number("moved", &v.Moved)
+		f.Number("carry!", &v.Carry)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[settlementDoc](f, "doc", v)
 	},
 })
 
@@ -66,62 +67,62 @@ type settlementDoc struct {
 	PayoutWhy string `json:"payoutWhy,omitempty"`
 }
 
-func (d *settlementDoc) of(_ *fields, v *pay.Settlement) {
-	*d = settlementDoc{v.Sums, v.At.Kind, micros(v.At.At), v.Sequence, micros(v.PDFAt), micros(v.ClosedAt), micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy}
+func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
+	*d = settlementDoc{v.Sums, v.At.Kind, table.Micros(v.At.At), v.Sequence, table.Micros(v.PDFAt), table.Micros(v.ClosedAt), table.Micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy}
 }
 
-func (d *settlementDoc) into(_ *fields, v *pay.Settlement) error {
-	v.Sums, v.At, v.Sequence = d.Sums, pay.Cursor{Kind: d.Kind, At: fromMicros(d.At)}, d.Sequence
+func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
+	v.Sums, v.At, v.Sequence = d.Sums, pay.Cursor{Kind: d.Kind, At: table.FromMicros(d.At)}, d.Sequence
 	v.Automatic, v.Payout, v.PayoutWhy = d.Automatic, d.Payout, d.PayoutWhy
-	v.PDFAt, v.ClosedAt, v.PaidAt = fromMicros(d.PDFAt), fromMicros(d.ClosedAt), fromMicros(d.PaidAt)
+	v.PDFAt, v.ClosedAt, v.PaidAt = table.FromMicros(d.PDFAt), table.FromMicros(d.ClosedAt), table.FromMicros(d.PaidAt)
 	return nil
 }
 
-var linesTable = describe(table[pay.SettlementLine]{
-	name: "settlement_lines",
-	of:   func(c *pay.Change) []pay.SettlementLine { return c.Lines },
-	id:   func(l *pay.SettlementLine) string { return l.Transfer },
-	fields: func(f *fields, l *pay.SettlementLine) {
-		f.text("id!", &l.Transfer)
-		f.text("settlement!", &l.Settlement)
-		f.text("merchant!", &l.Merchant)
-		f.flag("live!", &l.Live)
-		f.number("number!", &l.Number)
-		word(f, "type!", &l.Type)
-		f.text("payment!", &l.Payment)
-		f.text("claim!", &l.Claim)
-		f.number("amount_local!", &l.Local.Minor) // a memo: "" is its currency where there is none
-		word(f, "currency_local!", &l.Local.Currency)
-		f.time("at!", &l.At)
-		f.time("day!", &l.Day)
-		f.number("gross!", &l.Gross)
-		f.number("platform!", &l.Platform)
-		f.number("provider!", &l.Provider)
-		f.number("network!", &l.Network)
-		f.number("refund!", &l.Refund)
-		f.number("chargeback!", &l.Chargeback)
-		f.number("chargeback_fee!", &l.ChargebackFee)
-		f.number("reserve!", &l.Reserve)
-		f.number("adjustment!", &l.Adjustment)
-		f.number("net!", &l.Net)
-		f.number("pending!", &l.Pending)
+var linesTable = table.Describe(table.Table[pay.SettlementLine]{
+	Name: "settlement_lines",
+	Of:   func(c *pay.Change) []pay.SettlementLine { return c.Lines },
+	ID:   func(l *pay.SettlementLine) string { return l.Transfer },
+	Fields: func(f *table.Fields, l *pay.SettlementLine) {
+		f.Text("id!", &l.Transfer)
+		f.Text("settlement!", &l.Settlement)
+		f.Text("merchant!", &l.Merchant)
+		f.Flag("live!", &l.Live)
+		f.Number("number!", &l.Number)
+		table.Word(f, "type!", &l.Type)
+		f.Text("payment!", &l.Payment)
+		f.Text("claim!", &l.Claim)
+		f.Number("amount_local!", &l.Local.Minor) // a memo: "" is its currency where there is none
+		table.Word(f, "currency_local!", &l.Local.Currency)
+		f.Time("at!", &l.At)
+		f.Time("day!", &l.Day)
+		f.Number("gross!", &l.Gross)
+		f.Number("platform!", &l.Platform)
+		f.Number("provider!", &l.Provider)
+		f.Number("network!", &l.Network)
+		f.Number("refund!", &l.Refund)
+		f.Number("chargeback!", &l.Chargeback)
+		f.Number("chargeback_fee!", &l.ChargebackFee)
+		f.Number("reserve!", &l.Reserve)
+		f.Number("adjustment!", &l.Adjustment)
+		f.Number("net!", &l.Net)
+		f.Number("pending!", &l.Pending)
 	},
 })
 
-var documentsTable = describe(table[pay.Document]{
-	name: "documents",
-	of:   func(c *pay.Change) []pay.Document { return c.Documents },
-	id:   func(d *pay.Document) string { return d.ID },
-	fields: func(f *fields, d *pay.Document) {
-		f.text("id!", &d.ID)
-		f.text("merchant!", &d.Merchant)
-		f.flag("live!", &d.Live)
-		f.bytes("body!", &d.Body)
+var documentsTable = table.Describe(table.Table[pay.Document]{
+	Name: "documents",
+	Of:   func(c *pay.Change) []pay.Document { return c.Documents },
+	ID:   func(d *pay.Document) string { return d.ID },
+	Fields: func(f *table.Fields, d *pay.Document) {
+		f.Text("id!", &d.ID)
+		f.Text("merchant!", &d.Merchant)
+		f.Flag("live!", &d.Live)
+		f.Bytes("body!", &d.Body)
 	},
 })
 
 var selectUnopened = engine.Statement(`
-SELECT ` + merchantsTable.listOf("m") + `, b.live FROM balances AS b JOIN merchants AS m ON m.id = b.merchant
+SELECT ` + merchantsTable.ListOf("m") + `, b.live FROM balances AS b JOIN merchants AS m ON m.id = b.merchant
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
 LIMIT $1`)
 
@@ -134,9 +135,9 @@ type Unopened struct {
 
 // Unopened lists merchants who have no open settlement yet.
 func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
-	scan := merchantsTable.scan(s.b.personal)
+	scan := merchantsTable.Scan(s.b.personal)
 	return many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
-		u.Merchant, err = scan(rowWith{r, &u.Live})
+		u.Merchant, err = scan(table.With(r, &u.Live))
 		return u, err
 	}, limit)
 }
@@ -160,10 +161,10 @@ var firstUnsettled = engine.Statement(func() string {
 // on that no settlement has claimed; zero where there is none.
 func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
 	var at int64
-	err := s.b.db.Walk(ctx, s.b.text(firstUnsettled), []any{scope.Merchant, scope.Live, micros(since)}, func(r engine.Row) error {
+	err := s.b.db.Walk(ctx, s.b.text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
 	})
-	return fromMicros(at), err
+	return table.FromMicros(at), err
 }
 
 // What is not claimed is read in the order of the index, so that a part of it
@@ -171,11 +172,11 @@ func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since
 // capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
-SELECT ` + transfersTable.listOf("t") + `, t.at FROM transfers AS t
+SELECT ` + transfersTable.ListOf("t") + `, t.at FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND NOT ` + claimed + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
-SELECT ` + transfersTable.listOf("t") + `, coalesce(c.at, 0)
+SELECT ` + transfersTable.ListOf("t") + `, coalesce(c.at, 0)
 FROM transfers AS t LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.at, 0) <= $5 AND NOT ` + claimed + `
 ORDER BY t.at LIMIT $6`)
@@ -191,7 +192,7 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 	}
 	var list []pay.Unsettled
 	scan := scanUnsettled(s.b)
-	args := []any{scope.Merchant, scope.Live, string(kind), micros(from.At), micros(matured), limit}
+	args := []any{scope.Merchant, scope.Live, string(kind), table.Micros(from.At), table.Micros(matured), limit}
 	err := s.b.db.Walk(ctx, s.b.text(text), args, func(r engine.Row) error {
 		u, err := scan(r)
 		list = append(list, u)
@@ -202,11 +203,11 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 
 // scanUnsettled returns what reads a transfer and when its payment was captured.
 func scanUnsettled(b *base) func(engine.Row) (pay.Unsettled, error) {
-	scan := transfersTable.scan(b.personal)
+	scan := transfersTable.Scan(b.personal)
 	return func(r engine.Row) (u pay.Unsettled, err error) {
 		var captured int64
-		u.Transfer, err = scan(rowWith{r, &captured})
-		u.Captured = fromMicros(captured)
+		u.Transfer, err = scan(table.With(r, &captured))
+		u.Captured = table.FromMicros(captured)
 		return u, err
 	}
 }
@@ -227,20 +228,20 @@ func parsePostings(text string) ([]ledger.Posting, error) {
 }
 
 var (
-	selectSettlement = engine.Statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE id = $1`)
-	selectOpen       = engine.Statement(`SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
+	selectSettlement = engine.Statement(`SELECT ` + settlementsTable.List + ` FROM settlements WHERE id = $1`)
+	selectOpen       = engine.Statement(`SELECT ` + settlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
 	listSettlements  = engine.Statement(`
-SELECT ` + settlementsTable.list + ` FROM settlements
+SELECT ` + settlementsTable.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5 AND number < $6
 ORDER BY number DESC LIMIT $7 OFFSET $8`)
 	countSettlements = engine.Statement(`
 SELECT count(*) FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5`)
 	settledBefore = engine.Statement(`
-SELECT ` + settlementsTable.list + ` FROM settlements
+SELECT ` + settlementsTable.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND status <> 'open' AND last_at <= $3 ORDER BY number DESC LIMIT 1`)
 	allSettlements = engine.Statement(`
-SELECT ` + settlementsTable.list + ` FROM settlements
+SELECT ` + settlementsTable.List + ` FROM settlements
 WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
 )
 
@@ -257,13 +258,13 @@ func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.
 // Any reads a settlement of any tenant, for the loops and the
 // operator.
 func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
-	return one(ctx, s.b, selectSettlement, settlementsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectSettlement, settlementsTable.Scan(s.b.personal), id)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
 func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
-	return one(ctx, s.b, selectOpen, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectOpen, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
 // SettlementFilter selects settlements. Empty fields select all.
@@ -280,31 +281,31 @@ type SettlementFilter struct {
 func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
 	to := int64(math.MaxInt64)
 	if !f.To.IsZero() {
-		to = micros(f.To)
+		to = table.Micros(f.To)
 	}
-	args := []any{scope.Merchant, scope.Live, string(f.Status), micros(f.From), to}
+	args := []any{scope.Merchant, scope.Live, string(f.Status), table.Micros(f.From), to}
 	total, err := one(ctx, s.b, countSettlements, scanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listSettlements, settlementsTable.scan(s.b.personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listSettlements, settlementsTable.Scan(s.b.personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // All lists settlements of every tenant, newest first, for the
 // operator.
 func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return many(ctx, s.b, allSettlements, settlementsTable.scan(s.b.personal), merchant, string(status), limit)
+	return many(ctx, s.b, allSettlements, settlementsTable.Scan(s.b.personal), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or
 // before. Errors: ErrNotFound.
 func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
-	return one(ctx, s.b, settledBefore, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live, micros(at))
+	return one(ctx, s.b, settledBefore, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
 var selectLines = engine.Statement(`
-SELECT ` + linesTable.listOf("l") + `, coalesce(p.order_id, '')
+SELECT ` + linesTable.ListOf("l") + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`)
 
@@ -312,7 +313,7 @@ WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIM
 var (
 	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
 	selectShopLines = engine.Statement(`
-SELECT ` + linesTable.listOf("l") + `, coalesce(p.order_id, '')
+SELECT ` + linesTable.ListOf("l") + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $3 AND l.number > 0` + ofShop + ` ORDER BY l.number LIMIT $4 OFFSET $5`)
 	countShopLines = engine.Statement(`
@@ -323,7 +324,7 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 // ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
 // lines as offset says.
 func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
-	return many(ctx, s.b, selectShopLines, scanAnd(s.b.personal, linesTable, withOrder), settlement, shop, after, limit, offset)
+	return many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.personal, linesTable, withOrder), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
@@ -336,7 +337,7 @@ func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 // Lines reads the listed lines of a settlement after a number. The
 // caller has read the settlement in its own scope.
 func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
-	return many(ctx, s.b, selectLines, scanAnd(s.b.personal, linesTable, withOrder), settlement, after, limit)
+	return many(ctx, s.b, selectLines, table.ScanAnd(s.b.personal, linesTable, withOrder), settlement, after, limit)
 }
 
 var selectSettled = engine.Statement(`
@@ -361,34 +362,34 @@ func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[str
 }
 
 var (
-	settlementDuty = newDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", settlementsTable.list)
-	receiptDuty    = newDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", settlementsTable.list)
+	settlementDuty = newDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", settlementsTable.List)
+	receiptDuty    = newDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", settlementsTable.List)
 )
 
 // Lease takes open settlements that are due.
 func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s.b, settlementDuty, settlementsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, settlementDuty, settlementsTable.Scan(s.b.personal), now, until, limit)
 }
 
 // LeaseReceipts takes settlements that are not open any more and wait for a
 // step.
 func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s.b, receiptDuty, settlementsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, receiptDuty, settlementsTable.Scan(s.b.personal), now, until, limit)
 }
 
 // selectUnpaid is what is closed, not paid, and to be paid out by itself.
 var selectUnpaid = engine.Statement(`
-SELECT ` + settlementsTable.list + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
+SELECT ` + settlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
 
 // Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
 func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
-	return many(ctx, s.b, selectUnpaid, settlementsTable.scan(s.b.personal), scope.Merchant, scope.Live)
+	return many(ctx, s.b, selectUnpaid, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
-var selectDocument = engine.Statement(`SELECT ` + documentsTable.list + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
+var selectDocument = engine.Statement(`SELECT ` + documentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
 func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
-	return one(ctx, s.b, selectDocument, documentsTable.scan(s.b.personal), id, scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectDocument, documentsTable.Scan(s.b.personal), id, scope.Merchant, scope.Live)
 }

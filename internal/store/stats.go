@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Failure is why a change was not written, or not known to be.
@@ -107,7 +108,7 @@ type Stats struct {
 func (s *core) Stats() Stats {
 	n := Stats{
 		Commits: s.stats.commits.Load(), Changes: s.stats.changes.Load(), Again: s.stats.again.Load(), Halved: s.stats.halved.Load(),
-		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: fromMicros(s.stats.sealed.Load()),
+		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: table.FromMicros(s.stats.sealed.Load()),
 	}
 	for f, count := range s.stats.failed {
 		n.Failed[f] = count.Load()

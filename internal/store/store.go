@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -80,7 +81,7 @@ type Options struct {
 	// everybody knows.
 	SealKey []byte
 	// Cipher encrypts what persons may be named in; nil leaves it plain.
-	Cipher Cipher
+	Cipher table.Cipher
 	// Shared is the database in place of the one at the address, and Through the way
 	// there; nil is the straight one. They are for the simulation.
 	Shared  *Shared
@@ -134,7 +135,7 @@ type core struct {
 
 // SealWith says by which key rows are sealed, and what encrypts personal data, where they are
 // known only once the database is open. It is called before anything is written.
-func (s *core) SealWith(key []byte, c Cipher) { s.sealKey, s.personal.cipher = key, c }
+func (s *core) SealWith(key []byte, c table.Cipher) { s.sealKey, s.personal.Cipher = key, c }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
@@ -167,7 +168,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
-		base:      &base{db: db, log: o.Log, texts: db.Dialect().Texts(), personal: personal{o.Cipher, o.Log}},
+		base:      &base{db: db, log: o.Log, texts: db.Dialect().Texts(), personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 var (
@@ -22,16 +23,16 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
 	storyTransfers = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
 	storyClaims = engine.Statement(`
-SELECT ` + claimsTable.list + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
+SELECT ` + claimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
 	storyMoves = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
 	storyWithdrawal = engine.Statement(`
-SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
+SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	storyEvents = engine.Statement(`
 SELECT at, type, id, object, sequence FROM events
 WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`)
 	storyDeliveries = engine.Statement(`
-SELECT ` + deliveriesTable.list + ` FROM deliveries
+SELECT ` + deliveriesTable.List + ` FROM deliveries
 WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
 )
 
@@ -83,7 +84,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := one(ctx, s.base, storyWithdrawal, withdrawalsTable.scan(s.personal), id)
+	w, err := one(ctx, s.base, storyWithdrawal, withdrawalsTable.Scan(s.personal), id)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	}
 	var sent []string
 	if !w.SentAt.IsZero() {
-		line := entry(micros(w.SentAt), "to %s, reference %s", w.Provider, w.Reference())
+		line := entry(table.Micros(w.SentAt), "to %s, reference %s", w.Provider, w.Reference())
 		if w.ProviderRef != "" {
 			line += ", theirs " + w.ProviderRef
 		}
@@ -218,7 +219,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		words := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, func(w string) bool { return w == "" })
 		line := entry(a.Started, "%d at %s: %s, reference %s", a.Order, a.Provider, strings.Join(words, " "), p.Reference(a.Order))
 		if a.Ended != 0 {
-			line += ", ended " + moment(fromMicros(a.Ended))
+			line += ", ended " + moment(table.FromMicros(a.Ended))
 		}
 		if a.Stop != "" {
 			line += "; no other was tried: " + a.Stop
@@ -270,11 +271,11 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := claimsTable.scan(s.personal)(r)
+	c, err := claimsTable.Scan(s.personal)(r)
 	if err != nil {
 		return "", err
 	}
-	line := entry(micros(c.CreatedAt), "%s %s %s of %s", c.Kind, c.ID, c.Status, c.Local)
+	line := entry(table.Micros(c.CreatedAt), "%s %s %s of %s", c.Kind, c.ID, c.Status, c.Local)
 	if dispute := c.Case.String(); dispute != "" {
 		line += "; dispute " + dispute
 	}
@@ -292,11 +293,11 @@ func eventLine(r engine.Row) (string, error) {
 }
 
 func deliveryLine(r engine.Row) (string, error) {
-	d, err := deliveriesTable.scan(personal{})(r)
+	d, err := deliveriesTable.Scan(table.Personal{})(r)
 	if err != nil {
 		return "", err
 	}
-	line := entry(micros(d.CreatedAt), "%s of %s to %s: %s after %d of %d tries", d.ID, d.EventType, d.Subscription, d.Status, d.Attempts, d.Budget)
+	line := entry(table.Micros(d.CreatedAt), "%s of %s to %s: %s after %d of %d tries", d.ID, d.EventType, d.Subscription, d.Status, d.Attempts, d.Budget)
 	if d.Attempts > 0 {
 		line += strings.TrimRight(fmt.Sprintf(", last %s: %d %s", moment(d.LastAt), d.LastCode, d.LastError), " ")
 	}
@@ -308,7 +309,7 @@ func deliveryLine(r engine.Row) (string, error) {
 
 // entry is a line that begins with its time.
 func entry(at int64, format string, args ...any) string {
-	return moment(fromMicros(at)) + "  " + fmt.Sprintf(format, args...)
+	return moment(table.FromMicros(at)) + "  " + fmt.Sprintf(format, args...)
 }
 
 // moment is a time for people, "" where there is none.

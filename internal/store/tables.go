@@ -2,12 +2,11 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // kind is a table as Commit sees it, whatever its rows are.
@@ -21,118 +20,123 @@ type kind interface {
 	inserts(w *write, steps []engine.Step) []engine.Step
 }
 
+// rows is a table as a kind.
+type rows[T any] struct{ table *table.Table[T] }
+
+func of[T any](t *table.Table[T]) rows[T] { return rows[T]{t} }
+
 // written are the tables that Commit writes, in the order in which it locks their rows: the same in
 // every transaction. Within one, what replaces a row comes before what adds one: an old default gives way
 // before the new one comes.
 var written = []kind{
-	onceTable, receiptsTable, paymentRows{}, claimsTable, subscriptionsTable, deliveriesTable, fanOutRows{fanOutsTable}, sessionsTable,
-	replaysTable, merchantsTable, shopsTable, keysTable, loginsTable, clocksTable, ratesTable, accountsTable, operatorsTable,
-	secretsTable, keyUsesTable, retentionTable, rulesTable, walletsTable, mailsTable, withdrawalsTable, controlsTable, batchesTable,
-	verificationsTable, settlementsTable, reservesTable, driftsTable, recoveriesTable, foundTable,
+	of(onceTable), of(receiptsTable), paymentRows{}, of(claimsTable), of(subscriptionsTable), of(deliveriesTable), fanOutRows{of(fanOutsTable)}, of(sessionsTable),
+	of(replaysTable), of(merchantsTable), of(shopsTable), of(keysTable), of(loginsTable), of(clocksTable), of(ratesTable), of(accountsTable), of(operatorsTable),
+	of(secretsTable), of(keyUsesTable), of(retentionTable), of(rulesTable), of(walletsTable), of(mailsTable), of(withdrawalsTable), of(controlsTable), of(batchesTable),
+	of(verificationsTable), of(settlementsTable), of(reservesTable), of(driftsTable), of(recoveriesTable), of(foundTable),
 	// Rows of these are only added.
-	logosTable, auditTable, addressesTable, notesTable, rateHistoryTable, linesTable, documentsTable, reconciliationsTable,
-	inboxTable, filesTable, transfersTable, eventsTable,
+	of(logosTable), of(auditTable), of(addressesTable), of(notesTable), of(rateHistoryTable), of(linesTable), of(documentsTable), of(reconciliationsTable),
+	of(inboxTable), of(filesTable), of(transfersTable), of(eventsTable),
 }
 
-func (t *table[T]) guarded(c *pay.Change, ids []string) []string {
-	if t.version == nil && !t.met.guardsNew() {
+func (t rows[T]) guarded(c *pay.Change, ids []string) []string {
+	if t.table.Version == nil && !t.table.Met.GuardsNew() {
 		return ids
 	}
-	items := t.of(c)
+	items := t.table.Of(c)
 	for i := range items {
-		if t.met.guardsNew() || !t.isNew(&items[i]) {
-			ids = append(ids, t.id(&items[i]))
+		if t.table.Met.GuardsNew() || !t.table.IsNew(&items[i]) {
+			ids = append(ids, t.table.ID(&items[i]))
 		}
 	}
 	return ids
 }
 
-func (t *table[T]) lostToDuplicate(c *pay.Change, missing func(id string) bool) bool {
-	if t.met != duplicate && t.met != duplicateAnyhow {
+func (t rows[T]) lostToDuplicate(c *pay.Change, missing func(id string) bool) bool {
+	if t.table.Met != table.Duplicate && t.table.Met != table.DuplicateAnyhow {
 		return false
 	}
-	items := t.of(c)
+	items := t.table.Of(c)
 	for i := range items {
-		if t.isNew(&items[i]) && missing(t.id(&items[i])) {
+		if t.table.IsNew(&items[i]) && missing(t.table.ID(&items[i])) {
 			return true
 		}
 	}
 	return false
 }
 
-func (t *table[T]) guards(w *write, steps []engine.Step) []engine.Step {
-	if t.version != nil {
-		steps = t.replace(w, steps, gather(w.batch, t.of, func(item *T) bool { return !t.isNew(item) }))
+func (t rows[T]) guards(w *write, steps []engine.Step) []engine.Step {
+	if t.table.Version != nil {
+		steps = t.replace(w, steps, gather(w.batch, t.table.Of, func(item *T) bool { return !t.table.IsNew(item) }))
 	}
-	if !t.met.guardsNew() {
+	if !t.table.Met.GuardsNew() {
 		return steps
 	}
-	items := gather(w.batch, t.of, t.isNew)
-	if t.oftenMet && len(items) > 0 {
-		w.foresee(t.taken, func() []any {
+	items := gather(w.batch, t.table.Of, t.table.IsNew)
+	if t.table.OftenMet && len(items) > 0 {
+		w.foresee(t.table.Taken, func() []any {
 			ids := make([]string, len(items))
 			for i, item := range items {
-				ids[i] = t.id(item)
+				ids[i] = t.table.ID(item)
 			}
 			return w.s.ids(ids)
 		})
 	}
-	return t.won(w, steps, t.insert, items)
+	return t.won(w, steps, t.table.Insert, items)
 }
 
-func (t *table[T]) inserts(w *write, steps []engine.Step) []engine.Step {
-	if t.met.guardsNew() {
+func (t rows[T]) inserts(w *write, steps []engine.Step) []engine.Step {
+	if t.table.Met.GuardsNew() {
 		return steps
 	}
-	return t.add(w, steps, gather(w.kept, t.of, func(item *T) bool { return t.isNew(item) && (t.only == nil || t.only(item)) }))
+	return t.add(w, steps, gather(w.kept, t.table.Of, func(item *T) bool { return t.table.IsNew(item) && (t.table.Only == nil || t.table.Only(item)) }))
 }
 
 // replace updates rows that somebody may have updated before.
-func (t *table[T]) replace(w *write, steps []engine.Step, items []*T) []engine.Step {
+func (t rows[T]) replace(w *write, steps []engine.Step, items []*T) []engine.Step {
 	t.foreseeMoved(w, items)
-	return t.won(w, steps, t.update, items)
+	return t.won(w, steps, t.table.Update, items)
 }
 
 // foreseeMoved is foresee for rows whose version may be another one than the one before.
-func (t *table[T]) foreseeMoved(w *write, items []*T) {
+func (t rows[T]) foreseeMoved(w *write, items []*T) {
 	if len(items) > 0 {
-		w.foresee(t.look, func() []any { return t.versions(w, items) })
+		w.foresee(t.table.Look, func() []any { return t.versions(w, items) })
 	}
 }
 
 // versions are the arguments of a statement about rows with their versions.
-func (t *table[T]) versions(w *write, items []*T) []any {
+func (t rows[T]) versions(w *write, items []*T) []any {
 	rows := engine.NewRows(w.s.db.Dialect(), versionColumns, len(items))
 	for _, item := range items {
-		rows.Text(t.id(item)).Number(t.version(item)).Next()
+		rows.Text(t.table.ID(item)).Number(t.table.Version(item)).Next()
 	}
 	return rows.Args()
 }
 
 // won runs a statement that returns the ids it did write.
-func (t *table[T]) won(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
+func (t rows[T]) won(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.text(text), Args: t.rows(w.s.db.Dialect(), w.s.personal, items).Args(), Each: w.win, Want: len(items)})
+	return append(steps, engine.Step{Text: w.s.text(text), Args: t.table.Rows(w.s.db.Dialect(), w.s.personal, items).Args(), Each: w.win, Want: len(items)})
 }
 
 // removed is won for rows that leave the table.
-func (t *table[T]) removed(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
+func (t rows[T]) removed(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
 	t.foreseeMoved(w, items)
-	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.id(a), t.id(b)) })
+	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.table.ID(a), t.table.ID(b)) })
 	return append(steps, engine.Step{Text: w.s.text(text), Args: t.versions(w, items), Each: w.win, Want: len(items)})
 }
 
 // add adds rows.
-func (t *table[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step {
+func (t rows[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.text(t.insert), Args: t.rows(w.s.db.Dialect(), w.s.personal, items).Args()})
+	return append(steps, engine.Step{Text: w.s.text(t.table.Insert), Args: t.table.Rows(w.s.db.Dialect(), w.s.personal, items).Args()})
 }
 
 // gather collects the rows of one kind that are to be written in one way.
@@ -147,18 +151,4 @@ func gather[T any](batch []*waiting, of func(*pay.Change) []T, want func(*T) boo
 		}
 	}
 	return items
-}
-
-// list is a set of words as one text column: ",a,b,".
-func list(words []string) string { return "," + strings.Join(words, ",") + "," }
-
-func unlist(text string) []string { return strings.Split(strings.Trim(text, ","), ",") }
-
-// encode is a document as it is stored.
-func encode(doc any) string {
-	text, err := json.Marshal(doc)
-	if err != nil {
-		panic("store: a document that is no JSON: " + err.Error()) // our own types
-	}
-	return string(text)
 }

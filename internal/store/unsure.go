@@ -10,38 +10,38 @@ import (
 var (
 	// Each table by its own index, before the two are merged.
 	selectUnsure = engine.Statement(`
-SELECT ` + paymentsTable.list + ` FROM (
-  SELECT ` + paymentsTable.list + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
+SELECT ` + paymentsTable.List + ` FROM (
+  SELECT ` + paymentsTable.List + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
 UNION ALL
-SELECT ` + paymentsTable.list + ` FROM (
-  SELECT ` + paymentsTable.list + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
+SELECT ` + paymentsTable.List + ` FROM (
+  SELECT ` + paymentsTable.List + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
 ORDER BY unsure_at LIMIT $1`)
 
 	selectWaitingWithdrawals = engine.Statement(`
-SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`)
-	selectAnyWithdrawal   = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1`)
-	selectSentWithdrawals = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
+SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`)
+	selectAnyWithdrawal   = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
+	selectSentWithdrawals = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
 // Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.
 func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return many(ctx, s.b, selectUnsure, paymentsTable.scan(s.b.personal), limit)
+	return many(ctx, s.b, selectUnsure, paymentsTable.Scan(s.b.personal), limit)
 }
 
 // Any reads a withdrawal of any tenant, for the operator; never for what a
 // merchant asks.
 func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectAnyWithdrawal, withdrawalsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnyWithdrawal, withdrawalsTable.Scan(s.b.personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may
 // have, the oldest first.
 func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectSentWithdrawals, withdrawalsTable.scan(s.b.personal), limit)
+	return many(ctx, s.b, selectSentWithdrawals, withdrawalsTable.Scan(s.b.personal), limit)
 }
 
 // Waiting lists withdrawals that are due and wait for something, of all tenants, the
 // oldest first.
 func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectWaitingWithdrawals, withdrawalsTable.scan(s.b.personal), limit)
+	return many(ctx, s.b, selectWaitingWithdrawals, withdrawalsTable.Scan(s.b.personal), limit)
 }

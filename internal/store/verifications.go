@@ -6,25 +6,26 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var verificationsTable = describe(table[pay.Verification]{
-	name:    "verifications",
-	of:      func(c *pay.Change) []pay.Verification { return c.Verifications },
-	id:      func(v *pay.Verification) string { return v.ID },
-	version: func(v *pay.Verification) int64 { return v.Version },
-	met:     duplicateAnyhow,
-	fields: func(f *fields, v *pay.Verification) {
-		f.text("id!", &v.ID)
-		f.text("merchant!", &v.Merchant)
-		f.flag("live!", &v.Live)
-		f.number("version", &v.Version)
-		word(f, "level!", &v.Level)
-		word(f, "status", &v.Status)
-		f.time("due_at", &v.DueAt)
-		f.time("created_at!", &v.CreatedAt)
-		f.time("updated_at", &v.UpdatedAt)
-		document[verificationDoc](f, "doc", v)
+var verificationsTable = table.Describe(table.Table[pay.Verification]{
+	Name:    "verifications",
+	Of:      func(c *pay.Change) []pay.Verification { return c.Verifications },
+	ID:      func(v *pay.Verification) string { return v.ID },
+	Version: func(v *pay.Verification) int64 { return v.Version },
+	Met:     table.DuplicateAnyhow,
+	Fields: func(f *table.Fields, v *pay.Verification) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		table.Word(f, "level!", &v.Level)
+		table.Word(f, "status", &v.Status)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[verificationDoc](f, "doc", v)
 	},
 })
 
@@ -36,42 +37,42 @@ type verificationDoc struct {
 	Expires      int64          `json:"expires"`
 }
 
-func (d *verificationDoc) of(_ *fields, v *pay.Verification) {
-	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, micros(v.ExpiresAt)}
+func (d *verificationDoc) Of(_ *table.Fields, v *pay.Verification) {
+	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, table.Micros(v.ExpiresAt)}
 }
 
-func (d *verificationDoc) into(_ *fields, v *pay.Verification) error {
+func (d *verificationDoc) Into(_ *table.Fields, v *pay.Verification) error {
 	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
-	v.ExpiresAt = fromMicros(d.Expires)
+	v.ExpiresAt = table.FromMicros(d.Expires)
 	return nil
 }
 
 var (
-	selectVerification     = engine.Statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1 AND merchant = $2 AND live = $3`)
-	selectAnyVerification  = engine.Statement(`SELECT ` + verificationsTable.list + ` FROM verifications WHERE id = $1`)
+	selectVerification     = engine.Statement(`SELECT ` + verificationsTable.List + ` FROM verifications WHERE id = $1 AND merchant = $2 AND live = $3`)
+	selectAnyVerification  = engine.Statement(`SELECT ` + verificationsTable.List + ` FROM verifications WHERE id = $1`)
 	selectOpenVerification = engine.Statement(`
-SELECT ` + verificationsTable.list + ` FROM verifications
+SELECT ` + verificationsTable.List + ` FROM verifications
 WHERE merchant = $1 AND live = $2 AND status IN ('requires_input', 'processing')`)
 	selectLevels      = engine.Statement(`SELECT DISTINCT level FROM verifications WHERE merchant = $1 AND live = $2 AND status = 'verified'`)
 	listVerifications = engine.Statement(`
-SELECT ` + verificationsTable.list + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2)
+SELECT ` + verificationsTable.List + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2)
 ORDER BY id DESC LIMIT $3`)
 )
 
 // Get reads a merchant's verification: whichever shop began it.
 func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	return one(ctx, s.b, selectVerification, verificationsTable.scan(s.b.personal), id, scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectVerification, verificationsTable.Scan(s.b.personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
 func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
-	return one(ctx, s.b, selectAnyVerification, verificationsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnyVerification, verificationsTable.Scan(s.b.personal), id)
 }
 
 // Open reads the one that a merchant has not finished.
 func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
-	return one(ctx, s.b, selectOpenVerification, verificationsTable.scan(s.b.personal), scope.Merchant, scope.Live)
+	return one(ctx, s.b, selectOpenVerification, verificationsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
@@ -85,10 +86,12 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 // List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
 func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return many(ctx, s.b, listVerifications, verificationsTable.scan(s.b.personal), string(status), merchant, limit)
+	return many(ctx, s.b, listVerifications, verificationsTable.Scan(s.b.personal), string(status), merchant, limit)
 }
 
 // Lease takes verifications that nobody finished in time.
 func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
-	return leased(ctx, s.b, verificationDuty, verificationsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, verificationDuty, verificationsTable.Scan(s.b.personal), now, until, limit)
 }
+
+var verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationsTable.List)

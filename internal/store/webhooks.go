@@ -5,29 +5,30 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var subscriptionsTable = describe(table[pay.Subscription]{
-	name:    "subscriptions",
-	of:      func(c *pay.Change) []pay.Subscription { return c.Subscriptions },
-	id:      func(v *pay.Subscription) string { return v.ID },
-	version: func(v *pay.Subscription) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Subscription) {
-		f.text("id!", &v.ID)
-		f.text("merchant!", &v.Merchant)
-		f.text("shop!", &v.Shop)
-		f.flag("live!", &v.Live)
-		f.number("version", &v.Version)
-		word(f, "status", &v.Status)
-		f.converted("events", func() string { return list(v.Events) }, func(text string) error {
-			v.Events = unlist(text)
+var subscriptionsTable = table.Describe(table.Table[pay.Subscription]{
+	Name:    "subscriptions",
+	Of:      func(c *pay.Change) []pay.Subscription { return c.Subscriptions },
+	ID:      func(v *pay.Subscription) string { return v.ID },
+	Version: func(v *pay.Subscription) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Subscription) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Text("shop!", &v.Shop)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		table.Word(f, "status", &v.Status)
+		f.Converted("events", func() string { return table.List(v.Events) }, func(text string) error {
+			v.Events = table.Unlist(text)
 			return nil
 		})
-		word(f, "events_version", &v.EventsVersion)
-		f.flag("paused", &v.Circuit.Open)
-		f.time("created_at!", &v.CreatedAt)
-		f.time("updated_at", &v.UpdatedAt)
-		document[subscriptionDoc](f, "doc", v)
+		table.Word(f, "events_version", &v.EventsVersion)
+		f.Flag("paused", &v.Circuit.Open)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[subscriptionDoc](f, "doc", v)
 	},
 })
 
@@ -46,19 +47,19 @@ type subscriptionDoc struct {
 	ProbeAt  int64 `json:"probeAt,omitempty"`
 }
 
-func (d *subscriptionDoc) of(_ *fields, v *pay.Subscription) {
+func (d *subscriptionDoc) Of(_ *table.Fields, v *pay.Subscription) {
 	*d = subscriptionDoc{
 		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
-		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: micros(v.PreviousUntil),
-		Failures: v.Circuit.Failures, Since: micros(v.Circuit.Since), ProbeAt: micros(v.Circuit.ProbeAt),
+		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: table.Micros(v.PreviousUntil),
+		Failures: v.Circuit.Failures, Since: table.Micros(v.Circuit.Since), ProbeAt: table.Micros(v.Circuit.ProbeAt),
 	}
 }
 
-func (d *subscriptionDoc) into(_ *fields, v *pay.Subscription) error {
+func (d *subscriptionDoc) Into(_ *table.Fields, v *pay.Subscription) error {
 	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
 	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
-	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, fromMicros(d.PreviousUntil)
-	v.Circuit.Failures, v.Circuit.Since, v.Circuit.ProbeAt = d.Failures, fromMicros(d.Since), fromMicros(d.ProbeAt)
+	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, table.FromMicros(d.PreviousUntil)
+	v.Circuit.Failures, v.Circuit.Since, v.Circuit.ProbeAt = d.Failures, table.FromMicros(d.Since), table.FromMicros(d.ProbeAt)
 	return nil
 }
 
@@ -66,27 +67,27 @@ func (d *subscriptionDoc) into(_ *fields, v *pay.Subscription) error {
 const lastTry = `coalesce((SELECT max(c.last_at) FROM delivery_counters AS c WHERE c.subscription = subscriptions.id), 0)`
 
 var (
-	selectAnySubscription = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id = $1`)
+	selectAnySubscription = engine.Statement(`SELECT ` + subscriptionsTable.List + ` FROM subscriptions WHERE id = $1`)
 	selectSubscription    = engine.Statement(`
-SELECT ` + subscriptionsTable.list + `, ` + lastTry + ` FROM subscriptions
+SELECT ` + subscriptionsTable.List + `, ` + lastTry + ` FROM subscriptions
 WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4 AND status <> 'deleted'`)
 	selectSubscriptions = engine.Statement(`
-SELECT ` + subscriptionsTable.list + `, ` + lastTry + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted' AND id < $3
+SELECT ` + subscriptionsTable.List + `, ` + lastTry + ` FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted' AND id < $3
 ORDER BY id DESC LIMIT $4 OFFSET $5`)
 	countSubscriptions = engine.Statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
 )
 
-func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) }
+func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
 func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
-	return one(ctx, s.b, selectSubscription, scanAnd(s.b.personal, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectSubscription, table.ScanAnd(s.b.personal, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
 func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
-	return one(ctx, s.b, selectAnySubscription, subscriptionsTable.scan(s.b.personal), id)
+	return one(ctx, s.b, selectAnySubscription, subscriptionsTable.Scan(s.b.personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
@@ -95,7 +96,7 @@ func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page Page) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, selectSubscriptions, scanAnd(s.b.personal, subscriptionsTable, lastTried), scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
+	list, err := many(ctx, s.b, selectSubscriptions, table.ScanAnd(s.b.personal, subscriptionsTable, lastTried), scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -107,9 +108,9 @@ WITH RECURSIVE waiting(id) AS (
   UNION ALL
   SELECT (SELECT min(d.subscription) FROM deliveries AS d WHERE d.parked AND d.subscription > w.id) FROM waiting AS w WHERE w.id IS NOT NULL
 )
-SELECT ` + subscriptionsTable.list + `, TRUE FROM subscriptions WHERE id IN (SELECT w.id FROM waiting AS w WHERE w.id IS NOT NULL)
+SELECT ` + subscriptionsTable.List + `, TRUE FROM subscriptions WHERE id IN (SELECT w.id FROM waiting AS w WHERE w.id IS NOT NULL)
 UNION ALL
-SELECT ` + subscriptionsTable.list + `, FALSE FROM subscriptions WHERE paused AND status = 'enabled'
+SELECT ` + subscriptionsTable.List + `, FALSE FROM subscriptions WHERE paused AND status = 'enabled'
   AND id NOT IN (SELECT w.id FROM waiting AS w WHERE w.id IS NOT NULL)`)
 
 // Stalled is a subscription whose deliveries wait for it, or whose circuit is
@@ -121,16 +122,16 @@ type Stalled struct {
 
 // Stalled reads the stalled subscriptions of all tenants.
 func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
-	scan := subscriptionsTable.scan(s.b.personal)
+	scan := subscriptionsTable.Scan(s.b.personal)
 	return many(ctx, s.b, selectStalled, func(r engine.Row) (l Stalled, err error) {
-		l.Subscription, err = scan(rowWith{r, &l.Parked})
+		l.Subscription, err = scan(table.With(r, &l.Parked))
 		return l, err
 	})
 }
 
-var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
+var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.List + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads everybody's subscriptions by their ids from one on, deleted ones too.
 func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
-	return many(ctx, s.b, selectSubscriptionsAfter, subscriptionsTable.scan(s.b.personal), id, limit)
+	return many(ctx, s.b, selectSubscriptionsAfter, subscriptionsTable.Scan(s.b.personal), id, limit)
 }

@@ -8,31 +8,32 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-var withdrawalsTable = describe(table[pay.Withdrawal]{
-	name:    "withdrawals",
-	of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
-	id:      func(w *pay.Withdrawal) string { return w.ID },
-	version: func(w *pay.Withdrawal) int64 { return w.Version },
-	fields: func(f *fields, w *pay.Withdrawal) {
-		f.text("id!", &w.ID)
-		f.text("merchant!", &w.Merchant)
-		f.text("shop!", &w.Shop)
-		f.flag("live!", &w.Live)
-		f.number("version", &w.Version)
-		f.text("wallet!", &w.Wallet)
-		word(f, "status", &w.Status)
-		f.number("amount!", &w.Amount)
-		f.number("fee!", &w.Fee)
-		f.number("sequence", &w.Sequence)
-		f.time("due_at", &w.DueAt)
-		f.time("created_at!", &w.CreatedAt)
-		f.time("updated_at", &w.UpdatedAt)
-		f.text("provider", &w.Provider)
-		f.text("provider_ref", &w.ProviderRef)
-		f.text("batch", &w.Batch)
-		document[withdrawalDoc](f, "doc", w)
+var withdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
+	Name:    "withdrawals",
+	Of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
+	ID:      func(w *pay.Withdrawal) string { return w.ID },
+	Version: func(w *pay.Withdrawal) int64 { return w.Version },
+	Fields: func(f *table.Fields, w *pay.Withdrawal) {
+		f.Text("id!", &w.ID)
+		f.Text("merchant!", &w.Merchant)
+		f.Text("shop!", &w.Shop)
+		f.Flag("live!", &w.Live)
+		f.Number("version", &w.Version)
+		f.Text("wallet!", &w.Wallet)
+		table.Word(f, "status", &w.Status)
+		f.Number("amount!", &w.Amount)
+		f.Number("fee!", &w.Fee)
+		f.Number("sequence", &w.Sequence)
+		f.Time("due_at", &w.DueAt)
+		f.Time("created_at!", &w.CreatedAt)
+		f.Time("updated_at", &w.UpdatedAt)
+		f.Text("provider", &w.Provider)
+		f.Text("provider_ref", &w.ProviderRef)
+		f.Text("batch", &w.Batch)
+		table.Document[withdrawalDoc](f, "doc", w)
 	},
 })
 
@@ -67,21 +68,21 @@ type withdrawalDoc struct {
 	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
 }
 
-func (d *withdrawalDoc) of(_ *fields, w *pay.Withdrawal) {
+func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 	*d = withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
-		micros(w.SentAt), micros(w.CompletedAt), micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
+		table.Micros(w.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
 		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
-		rateText(w.Rate), w.RateSource, micros(w.RateAt), w.Float.Minor, w.Float.Currency}
+		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Float.Minor, w.Float.Currency}
 }
 
-func (d *withdrawalDoc) into(_ *fields, w *pay.Withdrawal) (err error) {
+func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.Provider, w.ProviderRef = cmp.Or(w.Provider, d.Provider), cmp.Or(w.ProviderRef, d.ProviderRef)
 	w.Checks, w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
 	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
-	w.Conversion = pay.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: fromMicros(d.RateAt)}
+	w.Conversion = pay.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Float = money.New(d.Float, d.FloatOf)
-	w.SentAt, w.CompletedAt, w.FailedAt = fromMicros(d.SentAt), fromMicros(d.CompletedAt), fromMicros(d.FailedAt)
-	w.Rate, err = parseRate(d.Rate)
+	w.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
+	w.Rate, err = table.ParseRate(d.Rate)
 	return err
 }
 
@@ -89,22 +90,22 @@ func (d *withdrawalDoc) into(_ *fields, w *pay.Withdrawal) (err error) {
 const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
 
 var (
-	selectWithdrawal = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
-	listWithdrawals  = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
+	selectWithdrawal = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
+	listWithdrawals  = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
 	// An account that was told of by its own reference alone.
-	selectWithdrawalAt = engine.Statement(`SELECT ` + withdrawalsTable.list + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
+	selectWithdrawalAt = engine.Statement(`SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also where it is another's.
 func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectWithdrawal, withdrawalsTable.scan(s.b.personal), id, scope.Shop, scope.Live)
+	return one(ctx, s.b, selectWithdrawal, withdrawalsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
 }
 
 // At reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
 func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectWithdrawalAt, withdrawalsTable.scan(s.b.personal), account, ref)
+	return one(ctx, s.b, selectWithdrawalAt, withdrawalsTable.Scan(s.b.personal), account, ref)
 }
 
 // WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
@@ -122,18 +123,20 @@ type WithdrawalFilter struct {
 func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	to := int64(1<<63 - 1)
 	if !f.To.IsZero() {
-		to = micros(f.To)
+		to = table.Micros(f.To)
 	}
-	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, micros(f.From), to}
+	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, table.Micros(f.From), to}
 	total, err := one(ctx, s.b, countWithdrawals, scanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listWithdrawals, withdrawalsTable.scan(s.b.personal), append(args, before(f.After), f.Limit, f.Offset)...)
+	list, err := many(ctx, s.b, listWithdrawals, withdrawalsTable.Scan(s.b.personal), append(args, before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // Lease takes withdrawals that are to be sent or asked about.
 func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return leased(ctx, s.b, withdrawalDuty, withdrawalsTable.scan(s.b.personal), now, until, limit)
+	return leased(ctx, s.b, withdrawalDuty, withdrawalsTable.Scan(s.b.personal), now, until, limit)
 }
+
+var withdrawalDuty = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalsTable.List)

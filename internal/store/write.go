@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -100,41 +99,6 @@ func (w *write) win(r engine.Row) error {
 	return err
 }
 
-var selectBalancesForUpdate = engine.Statement(`
-SELECT ` + balanceColumns + ` FROM balances AS b
-JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
-ORDER BY b.merchant, b.live {for update}`)
-
-// lockFloors reads the balances that a floor is about and keeps them from moving until the commit;
-// with them all others that the batch moves. Two batches take what they share in one order: one that
-// took a floor's first, and the others when it writes, would wait for one that began with another floor.
-func (w *write) lockFloors(steps []engine.Step) []engine.Step {
-	moved := map[tenant]bool{}
-	for _, c := range w.batch {
-		for _, f := range c.change.Floors {
-			w.funds[tenant{f.Merchant, f.Live}], moved[tenant{f.Merchant, f.Live}] = ledger.Balances{}, true
-		}
-		for _, t := range c.change.Transfers {
-			moved[tenant{t.Merchant, t.Live}] = true
-		}
-	}
-	if len(w.funds) == 0 {
-		return steps
-	}
-	rows := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
-	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
-		rows.Text(t.merchant).Flag(t.live).Next()
-	}
-	steps = append(steps, engine.Step{Text: w.s.text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
-		t, b, err := scanBalances(r)
-		if _, asked := w.funds[t]; asked {
-			w.funds[t] = b
-		}
-		return err
-	}})
-	return w.lookAtDays(steps)
-}
-
 func (t tenant) compare(o tenant) int {
 	return cmp.Or(strings.Compare(t.merchant, o.merchant), engine.Bit(t.live)-engine.Bit(o.live))
 }
@@ -176,40 +140,13 @@ func (w *write) decide() ([]engine.Step, error) {
 	return w.steps(), nil
 }
 
-// fund books the change on the balances that floors are about, and reports
-// whether its own floors hold. A change that breaks one books nothing.
-func (w *write) fund(c *pay.Change) bool {
-	if len(w.funds) == 0 {
-		return true
-	}
-	book := func(sign int64) {
-		for _, t := range c.Transfers {
-			balances, watched := w.funds[tenant{t.Merchant, t.Live}]
-			if !watched {
-				continue
-			}
-			for _, p := range t.Postings {
-				balances[p.Account] += sign * p.Amount
-			}
-		}
-	}
-	book(1)
-	for _, f := range c.Floors {
-		if w.funds[tenant{f.Merchant, f.Live}][f.Account] < f.Min {
-			book(-1)
-			return false
-		}
-	}
-	return true
-}
-
 // steps returns the statements that cannot be lost: rows of all kinds, and what is made of them.
 func (w *write) steps() []engine.Step {
 	steps := make([]engine.Step, 0, 12)
 	for _, k := range written {
 		steps = k.inserts(w, steps)
 	}
-	if list := gather(w.kept, eventsTable.of, nil); len(list) > 0 {
+	if list := gather(w.kept, eventsTable.Of, nil); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)
@@ -219,35 +156,6 @@ func (w *write) steps() []engine.Step {
 	steps = w.addDeliveryCounters(steps)
 	steps = w.addCounters(steps)
 	return w.mark(steps)
-}
-
-// addBalances books all transfers of the batch, one row per merchant and
-// environment.
-func (w *write) addBalances(steps []engine.Step) []engine.Step {
-	deltas := map[tenant]ledger.Balances{}
-	movements := map[tenant]int64{}
-	for _, t := range gather(w.kept, transfersTable.of, nil) {
-		key := tenant{t.Merchant, t.Live}
-		movements[key] += pay.MovementCount(*t)
-		if deltas[key] == nil {
-			deltas[key] = make(ledger.Balances, len(t.Postings))
-		}
-		for _, p := range t.Postings {
-			deltas[key][p.Account] += p.Amount
-		}
-	}
-	if len(deltas) == 0 {
-		return steps
-	}
-	rows := engine.NewRows(w.s.db.Dialect(), balanceRows, len(deltas))
-	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
-		rows.Text(key.merchant).Flag(key.live)
-		for _, account := range ledger.Accounts() {
-			rows.Number(deltas[key][account])
-		}
-		rows.Number(movements[key]).Next()
-	}
-	return append(steps, engine.Step{Text: w.s.text(upsertBalances), Args: rows.Args()})
 }
 
 // report answers the callers once the transaction is durable.

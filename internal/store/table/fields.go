@@ -1,4 +1,4 @@
-package store
+package table
 
 import (
 	"encoding/base64"
@@ -10,15 +10,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// fields are the columns of a table, each named once beside what holds its value. A table walks
+// Fields are the columns of a table, each named once beside what holds its value. A table walks
 // them for three things: to learn its columns, to write a row, and to read one. A "!" behind a name
 // says that the column never changes.
-type fields struct {
+type Fields struct {
 	columns  *[]engine.Column // learn, where it is not nil
 	rows     *engine.Rows     // write, where it is not nil
 	into     []any            // read, else
 	late     []late
-	personal personal
+	Personal Personal
 }
 
 // late is a value that takes more than Scan to read.
@@ -36,7 +36,7 @@ type late struct {
 func (l *late) finish() (err error) {
 	switch {
 	case l.at != nil:
-		*l.at = fromMicros(l.number)
+		*l.at = FromMicros(l.number)
 	case l.span != nil:
 		*l.span = time.Duration(l.number) * time.Microsecond
 	case l.rate != nil:
@@ -50,7 +50,7 @@ func (l *late) finish() (err error) {
 }
 
 // learn names a column, and reports whether that was all.
-func (f *fields) learn(name, kind string, writeOnly bool) bool {
+func (f *Fields) learn(name, kind string, writeOnly bool) bool {
 	if f.columns == nil {
 		return false
 	}
@@ -60,12 +60,13 @@ func (f *fields) learn(name, kind string, writeOnly bool) bool {
 }
 
 // later reads a value once all are there. Its address stays: reader made room for all columns.
-func (f *fields) later() *late {
+func (f *Fields) later() *late {
 	f.late = append(f.late, late{})
 	return &f.late[len(f.late)-1]
 }
 
-func (f *fields) text(name string, p *string) {
+// Text is a text as it is.
+func (f *Fields) Text(name string, p *string) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
@@ -75,8 +76,8 @@ func (f *fields) text(name string, p *string) {
 	}
 }
 
-// word is a text of a type of its own.
-func word[W ~string](f *fields, name string, p *W) {
+// Word is a text of a type of its own.
+func Word[W ~string](f *Fields, name string, p *W) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
@@ -86,7 +87,8 @@ func word[W ~string](f *fields, name string, p *W) {
 	}
 }
 
-func (f *fields) flag(name string, p *bool) {
+// Flag is true or false.
+func (f *Fields) Flag(name string, p *bool) {
 	switch {
 	case f.learn(name, "BOOLEAN", false):
 	case f.rows != nil:
@@ -96,7 +98,8 @@ func (f *fields) flag(name string, p *bool) {
 	}
 }
 
-func (f *fields) number(name string, p *int64) {
+// Number is a whole number: amounts are in minor units.
+func (f *Fields) Number(name string, p *int64) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
@@ -106,7 +109,8 @@ func (f *fields) number(name string, p *int64) {
 	}
 }
 
-func (f *fields) count(name string, p *int) {
+// Count is Number for an int.
+func (f *Fields) Count(name string, p *int) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
@@ -116,12 +120,12 @@ func (f *fields) count(name string, p *int) {
 	}
 }
 
-// time is in microseconds UTC, 0 for none.
-func (f *fields) time(name string, p *time.Time) {
+// Time is in microseconds UTC, 0 for none.
+func (f *Fields) Time(name string, p *time.Time) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.Number(micros(*p))
+		f.rows.Number(Micros(*p))
 	default:
 		l := f.later()
 		l.at = p
@@ -129,8 +133,8 @@ func (f *fields) time(name string, p *time.Time) {
 	}
 }
 
-// duration is in microseconds.
-func (f *fields) duration(name string, p *time.Duration) {
+// Duration is in microseconds.
+func (f *Fields) Duration(name string, p *time.Duration) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
@@ -143,14 +147,14 @@ func (f *fields) duration(name string, p *time.Duration) {
 }
 
 // textLater is a text that takes more than Scan to read.
-func (f *fields) textLater() *late {
+func (f *Fields) textLater() *late {
 	l := f.later()
 	f.into = append(f.into, &l.text)
 	return l
 }
 
-// converted is a text that is made of a value, and read as one.
-func (f *fields) converted(name string, write func() string, read func(text string) error) {
+// Converted is a text that is made of a value, and read as one.
+func (f *Fields) Converted(name string, write func() string, read func(text string) error) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
@@ -161,20 +165,21 @@ func (f *fields) converted(name string, write func() string, read func(text stri
 }
 
 // written is a text that statements look at, and that nobody reads back.
-func (f *fields) written(name, text string) {
+func (f *Fields) Written(name, text string) {
 	if !f.learn(name, "TEXT", true) && f.rows != nil {
 		f.rows.Text(text)
 	}
 }
 
-func (f *fields) writtenFlag(name string, flag bool) {
+// WrittenFlag is Written for a flag.
+func (f *Fields) WrittenFlag(name string, flag bool) {
 	if !f.learn(name, "BOOLEAN", true) && f.rows != nil {
 		f.rows.Flag(flag)
 	}
 }
 
-// rate is one that has to be there: a row without it cannot be read.
-func (f *fields) rate(name string, p *money.Rate) {
+// Rate is one that has to be there: a row without it cannot be read.
+func (f *Fields) Rate(name string, p *money.Rate) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
@@ -184,39 +189,39 @@ func (f *fields) rate(name string, p *money.Rate) {
 	}
 }
 
-// rateIfAny is "" where there is none.
-func (f *fields) rateIfAny(name string, p *money.Rate) {
-	f.converted(name, func() string { return rateText(*p) }, func(text string) (err error) {
-		*p, err = parseRate(text)
+// RateIfAny is "" where there is none.
+func (f *Fields) RateIfAny(name string, p *money.Rate) {
+	f.Converted(name, func() string { return RateText(*p) }, func(text string) (err error) {
+		*p, err = ParseRate(text)
 		return err
 	})
 }
 
-// bytes are stored in base64.
-func (f *fields) bytes(name string, p *[]byte) {
-	f.converted(name, func() string { return base64.StdEncoding.EncodeToString(*p) }, func(text string) (err error) {
+// Bytes are stored in base64.
+func (f *Fields) Bytes(name string, p *[]byte) {
+	f.Converted(name, func() string { return base64.StdEncoding.EncodeToString(*p) }, func(text string) (err error) {
 		*p, err = base64.StdEncoding.DecodeString(text)
 		return err
 	})
 }
 
-// sealed is a text that is encrypted for its place in the row of an id, see personal.
-func (f *fields) sealed(name string, at place, id *string, p *[]byte) {
-	f.converted(name, func() string { return f.personal.seal(at.about(*id), *p) }, func(text string) (err error) {
-		*p, err = f.personal.open(at.about(*id), text)
+// sealed is a text that is encrypted for its place in the row of an id, see Personal.
+func (f *Fields) Sealed(name string, at Place, id *string, p *[]byte) {
+	f.Converted(name, func() string { return f.Personal.Seal(at.About(*id), *p) }, func(text string) (err error) {
+		*p, err = f.Personal.Open(at.About(*id), text)
 		return err
 	})
 }
 
-// json is a value as its type writes it.
-func (f *fields) json(name string, p any) {
-	f.converted(name, func() string { return encode(p) }, func(text string) error { return json.Unmarshal([]byte(text), p) })
+// JSON is a value as its type writes it.
+func (f *Fields) JSON(name string, p any) {
+	f.Converted(name, func() string { return Encode(p) }, func(text string) error { return json.Unmarshal([]byte(text), p) })
 }
 
-// amount has a column for the number, in minor units, and one for the currency. A row whose currency is
+// Amount has a column for the number, in minor units, and one for the currency. A row whose currency is
 // none that we know cannot be read.
-func (f *fields) amount(minor, currency string, p *money.Amount) {
-	f.number(minor, &p.Minor)
+func (f *Fields) Amount(minor, currency string, p *money.Amount) {
+	f.Number(minor, &p.Minor)
 	switch {
 	case f.learn(currency, "TEXT", false):
 	case f.rows != nil:
@@ -226,36 +231,36 @@ func (f *fields) amount(minor, currency string, p *money.Amount) {
 	}
 }
 
-// usd is an amount in USD cents.
-func (f *fields) usd(name string, p *money.Amount) {
+// USD is an amount in USD cents.
+func (f *Fields) USD(name string, p *money.Amount) {
 	if f.rows == nil && f.columns == nil {
 		p.Currency = money.USD
 	}
-	f.number(name, &p.Minor)
+	f.Number(name, &p.Minor)
 }
 
 // stored is the document of a row: what no statement asks for.
 type stored[D, T any] interface {
 	*D
-	of(f *fields, item *T)
-	into(f *fields, item *T) error
+	Of(f *Fields, item *T)
+	Into(f *Fields, item *T) error
 }
 
-// document is a column of JSON, in the shape of D.
-func document[D, T any, P stored[D, T]](f *fields, name string, item *T) {
+// Document is a column of JSON, in the shape of D.
+func Document[D, T any, P stored[D, T]](f *Fields, name string, item *T) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
 		var doc D
-		P(&doc).of(f, item)
-		f.rows.Text(encode(&doc))
+		P(&doc).Of(f, item)
+		f.rows.Text(Encode(&doc))
 	default:
 		f.textLater().read = func(text string) error {
 			var doc D
 			if err := json.Unmarshal([]byte(text), &doc); err != nil {
 				return err
 			}
-			return P(&doc).into(f, item)
+			return P(&doc).Into(f, item)
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+var clocksTable = table.Describe(table.Table[pay.Clock]{
+	Name:    "clocks",
+	Of:      func(c *pay.Change) []pay.Clock { return c.Clocks },
+	ID:      func(v *pay.Clock) string { return v.Merchant },
+	Version: func(v *pay.Clock) int64 { return v.Version },
+	Met:     table.StaleAnyhow,
+	Fields: func(f *table.Fields, v *pay.Clock) {
+		f.Text("id!", &v.Merchant)
+		f.Number("version", &v.Version)
+		f.Duration("advance", &v.Advance)
+	},
+})
+
+var (
+	selectClocks = engine.Statement(`SELECT ` + clocksTable.List + ` FROM clocks`)
+	selectClock  = engine.Statement(selectClocks + ` WHERE id = $1`)
+)
+
+// Get reads a merchant's test clock. ErrNotFound where it was never moved.
+func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
+	return one(ctx, s.b, selectClock, clocksTable.Scan(s.b.personal), merchant)
+}
+
+// List reads the test clocks that were moved. Leases heed them from then on.
+func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
+	list, err := many(ctx, s.b, selectClocks, clocksTable.Scan(s.b.personal))
+	if err == nil {
+		s.b.clocked.Store(len(list) > 0)
+	}
+	return list, err
+}

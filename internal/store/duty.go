@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// duty is a table of work that comes due. Its rows have id, merchant, live and
+// due_at; the times of a sandbox merchant whose test clock was moved are in
+// that clock (SBX-12), so they are leased by statements of their own.
+type duty struct {
+	name    string // as a gauge calls it
+	plain   string // leases what the service's clock makes due
+	clocked string // leases what a test clock makes due
+	oldest  string
+	// What is done about a row that cannot be read.
+	setAside, keep, forget, stuck string
+	next                          string // when the service's clock makes the next row due
+	onClock                       string // when a test clock does, in the service's clock
+}
+
+// newDuty makes the statements. open selects the rows that wait, from d.
+func newDuty(name, table, open, columns string) duty {
+	d := duty{
+		name: name,
+		plain: `UPDATE ` + table + ` SET due_at = $2 WHERE id IN (
+  SELECT d.id FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at <= $1 AND NOT ` + onClock + `
+  ORDER BY d.due_at LIMIT $3 {skip locked d})
+RETURNING ` + columns,
+		clocked: `UPDATE ` + table + ` SET due_at = $2 + coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = ` + table + `.merchant), 0)
+WHERE id IN (
+  SELECT d.id FROM clocks AS c JOIN ` + table + ` AS d ON d.merchant = c.id AND NOT d.live
+  WHERE ` + open + ` AND d.due_at <= $1 + c.advance
+  ORDER BY d.due_at LIMIT $3 {skip locked d})
+RETURNING ` + columns,
+		setAside: `UPDATE ` + table + ` SET due_at = $2 + coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = ` + table + `.merchant AND NOT ` + table + `.live), 0)
+WHERE id = $1 AND due_at > 0`,
+		keep: `INSERT INTO quarantined (work, id, reason, since, due_at)
+SELECT '` + name + `', d.id, CAST($2 AS TEXT), CAST($3 AS BIGINT), d.due_at FROM ` + table + ` AS d WHERE d.id = $1 AND d.due_at > 0
+ON CONFLICT (work, id) DO UPDATE SET reason = excluded.reason, due_at = excluded.due_at`,
+		forget: `DELETE FROM quarantined WHERE work = '` + name + `' AND id <> $1
+  AND NOT EXISTS (SELECT 1 FROM ` + table + ` AS d WHERE d.id = quarantined.id AND d.due_at = quarantined.due_at)`,
+		// Whoever reads it after all moves its time.
+		stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
+WHERE q.work = '` + name + `'`,
+		oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + onClock,
+		// The first of an index, not the least of a table.
+		next: `SELECT '` + name + `' AS kind, d.due_at AS due FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at > 0 AND NOT ` + onClock + `
+  ORDER BY d.due_at LIMIT 1`,
+		onClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
+  WHERE d.merchant = c.id AND NOT d.live AND ` + open + ` AND d.due_at > 0 ORDER BY d.due_at LIMIT 1) - c.advance AS due FROM clocks AS c`,
+	}
+	for _, text := range []string{d.plain, d.clocked, d.setAside, d.keep, d.forget} {
+		engine.Standalone(text)
+	}
+	return d
+}
+
+// onClock tells the rows whose due time is in a merchant's test clock.
+const onClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
+
+// lease takes at most limit rows that are due, and as many that a test clock
+// makes due; nobody else gets them before until, in the row's clock. A row that each
+// cannot read is set aside and holds up no other.
+func (b *base) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
+	args := []any{table.Micros(now), table.Micros(until), limit}
+	var bad unreadable
+	err := b.db.Lease(ctx, b.text(d.plain), args, bad.skipped(each))
+	if err == nil && b.clocked.Load() {
+		err = b.db.Lease(ctx, b.text(d.clocked), args, bad.skipped(each))
+	}
+	if len(bad) == 0 {
+		return err
+	}
+	return errors.Join(err, b.quarantine(ctx, d, now, bad))
+}
+
+// leased takes rows of a duty that are due.
+func leased[T any](ctx context.Context, b *base, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
+	var list []T
+	err := b.lease(ctx, d, now, until, limit, func(r engine.Row) error {
+		item, err := scan(r)
+		if err == nil {
+			list = append(list, item)
+		}
+		return err
+	})
+	return list, err
+}
+
+// quarantine sets rows aside that cannot be read, and keeps that for the gauge and for
+// Check. The log has a line a lease.
+func (b *base) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
+	b.log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.name, "rows", len(bad),
+		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
+	for _, u := range bad {
+		reason := strings.ToValidUTF8(u.reason.Error(), "?")
+		err := b.db.Apply(ctx, nil, []engine.Step{
+			{Text: b.text(d.forget), Args: []any{u.id}},
+			{Text: b.text(d.setAside), Args: []any{u.id, table.Micros(now.Add(quarantinePause))}},
+			{Text: b.text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], table.Micros(now)}},
+		})
+		if err != nil {
+			return fmt.Errorf("set %s of %s aside: %w", u.id, d.name, err)
+		}
+	}
+	return nil
+}
+
+// quarantinePause is how long a row that cannot be read is left alone before it is
+// looked at again: whoever mends it, or brings a program that can read it, has to do
+// nothing more.
+const quarantinePause = time.Hour
+
+// maxReason bounds what is kept of why a row cannot be read.
+const maxReason = 300
+
+// unread is a row that could not be read, and why.
+type unread struct {
+	id     string
+	reason error
+}
+
+// unreadable are rows of one lease.
+type unreadable []unread
+
+// skipped goes on after a row that each cannot read. Every lease returns the row's id
+// first; a row that does not even tell that ends it.
+func (u *unreadable) skipped(each func(engine.Row) error) func(engine.Row) error {
+	return func(r engine.Row) error {
+		named := &namedRow{Row: r}
+		err := each(named)
+		if err == nil || named.id == "" {
+			return err
+		}
+		*u = append(*u, unread{named.id, err})
+		return nil
+	}
+}
+
+// namedRow remembers the id of a row that is scanned.
+type namedRow struct {
+	engine.Row
+	id string
+}
+
+// Scan is for row.
+func (n *namedRow) Scan(into ...any) error {
+	err := n.Row.Scan(into...)
+	if id, ok := into[0].(*string); ok {
+		n.id = *id // also where a later column failed
+	}
+	return err
+}

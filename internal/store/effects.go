@@ -1,0 +1,130 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// erase adds what takes shoppers out of the batch's rows.
+func (w *write) erase(steps []engine.Step) []engine.Step {
+	var payments, claims, events, sessions, notes []string
+	payloads := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
+	for _, c := range w.kept {
+		e := c.change.Erasure
+		if e == nil {
+			continue
+		}
+		payments, claims, sessions = append(payments, e.Payments...), append(claims, e.Claims...), append(sessions, e.Sessions...)
+		notes = append(notes, e.Notes...)
+		for _, event := range e.Events {
+			events = append(events, event.ID)
+			payloads.Text(event.ID, w.s.personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
+		}
+	}
+	for _, one := range []struct {
+		text string
+		ids  []string
+	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
+		if len(one.ids) > 0 {
+			steps = append(steps, engine.Step{Text: w.s.text(one.text), Args: w.s.ids(one.ids)})
+		}
+	}
+	if len(events) > 0 {
+		steps = append(steps, engine.Step{Text: w.s.text(eraseEvents), Args: payloads.Args()})
+	}
+	return steps
+}
+
+// noteMisfits keeps of the batch's receipts what waits for the operator, and lets go
+// of what he has closed. Payments are where they belong by then.
+func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
+	d := w.s.db.Dialect()
+	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
+	for _, r := range gather(w.kept, receiptsTable.Of, nil) {
+		switch r.Verdict {
+		case pay.Mismatched:
+			opened.Text(r.ID, r.Payment).Number(table.Micros(r.At)).Next()
+		case pay.Closed:
+			closed.Text(strings.TrimPrefix(r.ID, closedPrefix)).Next()
+		}
+	}
+	if opened.N > 0 {
+		steps = append(steps, engine.Step{Text: w.s.text(insertMisfits), Args: opened.Args()})
+	}
+	if closed.N > 0 {
+		steps = append(steps, engine.Step{Text: w.s.text(deleteMisfits), Args: closed.Args()})
+	}
+	return steps
+}
+
+// mark notes the hashes of the batch's sealed rows, in one row for all of
+// them: the rows wait for a block from the moment they exist, however late
+// their commit came and whatever clock their times are in.
+func (w *write) mark(steps []engine.Step) []engine.Step {
+	money, acts := gather(w.kept, transfersTable.Of, nil), gather(w.kept, audits, nil)
+	if len(money)+len(acts) == 0 {
+		return steps
+	}
+	written := chains{}
+	h := seal.New(w.s.sealKey)
+	markRows(h, written, sealedTransfers, transfersTable, money)
+	markRows(h, written, sealedAudit, auditTable, acts)
+	// The id of a row that is written once names a mark that is made once.
+	id := ""
+	for _, rows := range written {
+		for row := range rows {
+			if id == "" || row < id {
+				id = row
+			}
+		}
+	}
+	doc := written.doc()
+	return append(steps, engine.Step{Text: w.s.text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
+}
+
+func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table.Table[T], items []*T) {
+	if len(items) == 0 {
+		return
+	}
+	r := engine.NewArrays(t.Columns, len(items))
+	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
+	for i := range items {
+		into.add(tenant{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
+	}
+}
+
+var (
+	eraseReceipts = engine.Statement(`
+UPDATE receipts SET body = '' FROM {rows: id TEXT} AS r WHERE receipts.payment = r.id AND {among receipts.payment id} AND receipts.payment <> '' AND {unless lost}`)
+	eraseSessions = engine.Statement(`
+DELETE FROM sessions WHERE payment = '' AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.id id} AND {unless lost}`)
+	eraseSessionsOf = engine.Statement(`
+DELETE FROM sessions WHERE payment <> '' AND payment IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among sessions.payment id} AND {unless lost}`)
+	eraseFiles = engine.Statement(`
+DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among files.claim id} AND {unless lost}`)
+	eraseInbox = engine.Statement(`
+DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
+	eraseEvents = engine.Statement(`
+UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
+
+	eraseNotes = engine.Statement(`
+DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)
+)
+
+var (
+	insertMisfits = engine.Statement(`
+INSERT INTO misfits (id, merchant, live, payment, amount, at)
+SELECT r.id, coalesce(p.merchant, q.merchant, ''), coalesce(p.live, q.live, FALSE), r.payment, coalesce(p.amount, q.amount, 0), r.at
+FROM {rows: id TEXT, payment TEXT, at BIGINT} AS r
+LEFT JOIN payments AS p ON p.id = r.payment AND {among p.id payment}
+LEFT JOIN processing AS q ON q.id = r.payment AND {among q.id payment}
+WHERE {unless lost}`)
+
+	deleteMisfits = engine.Statement(`DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`)
+)
+
+var insertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)

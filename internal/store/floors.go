@@ -1,0 +1,100 @@
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// lookAtDays reads which of the reserves that changes draw on are closed. Whoever
+// closes one holds a floor of the merchant's, as whoever draws on it does: so once
+// the balance is ours, what is read here is so until the commit.
+func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
+	ids := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT"), 0)
+	for _, c := range w.batch {
+		for _, id := range c.change.Days {
+			ids.Text(id).Next()
+		}
+	}
+	if ids.N == 0 {
+		return steps
+	}
+	return append(steps, engine.Step{Text: w.s.text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
+		var id string
+		err := r.Scan(&id)
+		w.shut[id] = struct{}{}
+		return err
+	}})
+}
+
+// closed reports whether a change draws on a reserve whose release has begun.
+func (w *write) closed(c *pay.Change) bool {
+	return slices.ContainsFunc(c.Days, func(id string) bool { _, shut := w.shut[id]; return shut })
+}
+
+var selectClosed = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
+
+// lockFloors reads the balances that a floor is about and keeps them from moving until the commit;
+// with them all others that the batch moves. Two batches take what they share in one order: one that
+// took a floor's first, and the others when it writes, would wait for one that began with another floor.
+func (w *write) lockFloors(steps []engine.Step) []engine.Step {
+	moved := map[tenant]bool{}
+	for _, c := range w.batch {
+		for _, f := range c.change.Floors {
+			w.funds[tenant{f.Merchant, f.Live}], moved[tenant{f.Merchant, f.Live}] = ledger.Balances{}, true
+		}
+		for _, t := range c.change.Transfers {
+			moved[tenant{t.Merchant, t.Live}] = true
+		}
+	}
+	if len(w.funds) == 0 {
+		return steps
+	}
+	rows := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
+	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
+		rows.Text(t.merchant).Flag(t.live).Next()
+	}
+	steps = append(steps, engine.Step{Text: w.s.text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
+		t, b, err := scanBalances(r)
+		if _, asked := w.funds[t]; asked {
+			w.funds[t] = b
+		}
+		return err
+	}})
+	return w.lookAtDays(steps)
+}
+
+// fund books the change on the balances that floors are about, and reports
+// whether its own floors hold. A change that breaks one books nothing.
+func (w *write) fund(c *pay.Change) bool {
+	if len(w.funds) == 0 {
+		return true
+	}
+	book := func(sign int64) {
+		for _, t := range c.Transfers {
+			balances, watched := w.funds[tenant{t.Merchant, t.Live}]
+			if !watched {
+				continue
+			}
+			for _, p := range t.Postings {
+				balances[p.Account] += sign * p.Amount
+			}
+		}
+	}
+	book(1)
+	for _, f := range c.Floors {
+		if w.funds[tenant{f.Merchant, f.Live}][f.Account] < f.Min {
+			book(-1)
+			return false
+		}
+	}
+	return true
+}
+
+var selectBalancesForUpdate = engine.Statement(`
+SELECT ` + balanceColumns + ` FROM balances AS b
+JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
+ORDER BY b.merchant, b.live {for update}`)

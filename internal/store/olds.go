@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// old is a place where texts may be that were written before they were encrypted.
+type old struct {
+	place         table.Place
+	read, replace string
+	page          int // rows that are read at a time
+	seal          func(p table.Personal, id, text string) (string, error)
+}
+
+// newOld makes the statements. where selects rows that may not be encrypted yet.
+func newOld(p table.Place, where string, page int, seal func(p table.Personal, id, text string) (string, error)) old {
+	table, column, _ := strings.Cut(string(p), ".")
+	return old{
+		place: p, page: page, seal: seal,
+		read: engine.Statement(`SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
+WHERE t.id > $1 ORDER BY t.id LIMIT $2`),
+		// One that changed meanwhile is met again, or encrypted by who changed it.
+		replace: engine.Standalone(`UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
+WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.` + column + ` = r.was RETURNING ` + table + `.id`),
+	}
+}
+
+// sealAsIs is for texts that are encrypted as they were stored.
+func sealAsIs(p table.Place) func(with table.Personal, id, text string) (string, error) {
+	return func(with table.Personal, id, text string) (string, error) {
+		return with.Seal(p.About(id), []byte(text)), nil
+	}
+}
+
+// olds are read in few rows at a time where those are large.
+var olds = []old{
+	newOld(table.ReceiptBody, table.Unmarked("body"), 50, sealAsIs(table.ReceiptBody)),
+	newOld(table.InboxBody, table.Unmarked("body"), 50, sealAsIs(table.InboxBody)),
+	newOld(table.EventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+table.Unmarked("payload"), 200, sealAsIs(table.EventPayload)),
+	newOld(table.FileName, table.Unmarked("name"), 200, sealAsIs(table.FileName)),
+	newOld(table.FileContent, table.Unmarked("content"), 4, func(p table.Personal, id, text string) (string, error) {
+		content, err := base64.StdEncoding.DecodeString(text)
+		return sealFile(p, &pay.File{ID: id, Content: content}), err
+	}),
+	newOld(table.ClaimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
+}
+
+// sealClaimDoc encrypts the evidence in a claim's document that is not.
+func sealClaimDoc(p table.Personal, id, text string) (string, error) {
+	var doc claimDocument
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return "", err
+	}
+	for i := range doc.Evidence {
+		e := &doc.Evidence[i]
+		if table.Marked(e.Text) {
+			e.Shut = e.Text
+		}
+		if e.File != nil && table.Marked(e.File.Name) {
+			e.File.Shut = e.File.Name
+		}
+	}
+	doc.Evidence = sealEvidence(p, id, doc.Evidence)
+	return table.Encode(doc), nil
+}
+
+// SealPersonal encrypts what was written before it was encrypted, and returns how much that was.
+// It may be ended anywhere, and begun anew: what is encrypted is passed over. Several nodes may
+// call it at a time.
+func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
+	for _, o := range olds {
+		for after, more := "", true; more && err == nil; {
+			var sealed int
+			sealed, after, more, err = s.sealPage(ctx, o, after)
+			n += sealed
+		}
+		if err != nil {
+			return n, fmt.Errorf("encrypt %s: %w", o.place, err)
+		}
+	}
+	return n, nil
+}
+
+// sealPage does so for the rows of a page, which begins behind a row; it returns its last one.
+func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
+	fresh, read := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
+	err = s.db.Walk(ctx, s.text(o.read), []any{after, o.page}, func(r engine.Row) error {
+		var id, text string
+		if err := r.Scan(&id, &text); err != nil {
+			return err
+		}
+		if read, last = read+1, id; text == "" {
+			return nil
+		}
+		sealed, err := o.seal(s.personal, id, text)
+		if err != nil {
+			s.log.Error("a row is not encrypted, for it cannot be read", "row", o.place.About(id), "error", err)
+		} else if sealed != text {
+			fresh.Text(id, text, sealed).Next()
+		}
+		return nil
+	})
+	if err != nil || fresh.N == 0 {
+		return 0, last, read == o.page, err
+	}
+	err = s.db.Lease(ctx, s.text(o.replace), fresh.Args(), func(engine.Row) error { n++; return nil })
+	return n, last, read == o.page, err
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// addBalances books all transfers of the batch, one row per merchant and
+// environment.
+func (w *write) addBalances(steps []engine.Step) []engine.Step {
+	deltas := map[tenant]ledger.Balances{}
+	movements := map[tenant]int64{}
+	for _, t := range gather(w.kept, transfersTable.Of, nil) {
+		key := tenant{t.Merchant, t.Live}
+		movements[key] += pay.MovementCount(*t)
+		if deltas[key] == nil {
+			deltas[key] = make(ledger.Balances, len(t.Postings))
+		}
+		for _, p := range t.Postings {
+			deltas[key][p.Account] += p.Amount
+		}
+	}
+	if len(deltas) == 0 {
+		return steps
+	}
+	rows := engine.NewRows(w.s.db.Dialect(), balanceRows, len(deltas))
+	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
+		rows.Text(key.merchant).Flag(key.live)
+		for _, account := range ledger.Accounts() {
+			rows.Number(deltas[key][account])
+		}
+		rows.Number(movements[key]).Next()
+	}
+	return append(steps, engine.Step{Text: w.s.text(upsertBalances), Args: rows.Args()})
+}
+
+// addCounters counts each payment in its day; one of a day that was rolled up,
+// in all days too.
+func (w *write) addCounters(steps []engine.Step) []engine.Step {
+	deltas := map[counter]count{}
+	young := w.s.rolledUp.Load()
+	add := func(k counter, n int64) {
+		c := deltas[k]
+		c.n += n
+		if k.day < young {
+			c.rolled += n
+			all := k
+			all.day = allDays
+			deltas[all] = count{n: deltas[all].n + n}
+		}
+		deltas[k] = c
+	}
+	for _, p := range gather(w.kept, paymentsTable.Of, nil) {
+		if p.Status == p.Stored || p.Status == pay.Processing {
+			continue // processing has no counter
+		}
+		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / dayMicros, p.RailID, p.Country, string(p.Status), p.Method}
+		add(key, 1)
+		if p.Stored != "" && p.Stored != pay.Processing {
+			key.status = string(p.Stored)
+			add(key, -1)
+		}
+	}
+	maps.DeleteFunc(deltas, func(_ counter, c count) bool { return c == count{} })
+	if len(deltas) == 0 {
+		return steps
+	}
+	return append(steps, engine.Step{Text: w.s.text(upsertCounters), Args: w.s.counterArgs(deltas)})
+}
+
+// addDeliveryCounters counts what became of deliveries. Pending ones have no
+// counter.
+func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
+	type tally struct{ n, last int64 }
+	deltas := map[deliveryKind]*tally{}
+	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
+		if status == pay.DeliveryPending {
+			return
+		}
+		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}
+		if deltas[key] == nil {
+			deltas[key] = &tally{}
+		}
+		deltas[key].n += n
+		deltas[key].last = max(deltas[key].last, table.Micros(d.LastAt))
+	}
+	for _, d := range gather(w.kept, deliveriesTable.Of, nil) {
+		add(d, d.Stored, -1)
+		add(d, d.Status, 1)
+	}
+	if len(deltas) == 0 {
+		return steps
+	}
+	rows := engine.NewRows(w.s.db.Dialect(), deliveryCounterRows, len(deltas))
+	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
+		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
+	}
+	return append(steps, engine.Step{Text: w.s.text(upsertDeliveryCounters), Args: rows.Args()})
+}
+
+// counter is what a list may be filtered by, and a day.
+type counter struct {
+	shop                          string
+	live                          bool
+	day                           int64 // since 1970
+	rail, country, status, method string
+}
+
+func (k counter) compare(o counter) int {
+	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
+		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
+}
+
+// count is how many payments there are, and how many of them allDays has too.
+type count struct{ n, rolled int64 }
+
+var (
+	counterSpec = "shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT, rolled BIGINT"
+	counterKey  = "shop, live, day, rail, country, status, method"
+
+	// upsertCounters adds to the counters of payments.
+	upsertCounters = engine.Statement(`
+INSERT INTO counters (` + counterKey + `, n, rolled)
+SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
+WHERE {unless lost}
+ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
+)
+
+var counterRows = engine.ParseColumns(counterSpec)
+
+// counterArgs are the rows in the order in which every transaction locks them.
+func (s *core) counterArgs(counts map[counter]count) []any {
+	rows := engine.NewRows(s.db.Dialect(), counterRows, len(counts))
+	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
+		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
+	}
+	return rows.Args()
+}
+
+// upsertBalances adds the deltas to the balances.
+var upsertBalances = engine.Statement(func() string {
+	var names, sets []string
+	for _, c := range balanceRows {
+		names = append(names, c.Name)
+		if c.Kind == "BIGINT" {
+			sets = append(sets, c.Name+" = balances."+c.Name+" + excluded."+c.Name)
+		}
+	}
+	columns := strings.Join(names, ", ")
+	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE {unless lost}" +
+		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
+}())
+
+var balanceRows = engine.ParseColumns(balanceSpec)
+
+// deliveryKind is what a list of deliveries may be filtered by.
+type deliveryKind struct{ subscription, status, kind string }
+
+func (k deliveryKind) compare(o deliveryKind) int {
+	return cmp.Or(strings.Compare(k.subscription, o.subscription), strings.Compare(k.status, o.status), strings.Compare(k.kind, o.kind))
+}
+
+var deliveryCounterRows = engine.ParseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
+
+// upsertDeliveryCounters adds to the counters of deliveries.
+var upsertDeliveryCounters = engine.Statement(`
+INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+SELECT subscription, status, type, n, last_at
+FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
+WHERE {unless lost}
+ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
+  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`)

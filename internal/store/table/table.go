@@ -1,0 +1,238 @@
+// Package table says what a row is: a table's name, its columns beside the values that they hold, and the
+// statements that follow from these. It also encrypts the columns that name persons.
+//
+// It knows no noun and has no database: whoever describes a table is above it, and so is what runs the
+// statements.
+package table
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// Table is all there is to know of the rows of one kind. Its fields name the columns; what
+// inserts, updates and reads them is made from that.
+//
+// A table with a version is guarded: version 1 is inserted, a later version replaces exactly the
+// one before, and the statement returns the ids that it did replace.
+type Table[T any] struct {
+	Name string
+	// of is where a change has its rows; only leaves some out of an insert. Nil leaves out none.
+	Of      func(*pay.Change) []T
+	Only    func(*T) bool
+	ID      func(*T) string
+	Version func(*T) int64 // nil: rows are only inserted
+	Fields  func(*Fields, *T)
+	Where   string // leaves rows out of an insert
+	Met     Meeting
+	// OftenMet: a batch looks for such rows before it writes anything.
+	OftenMet bool
+
+	Columns []engine.Column
+	List    string // of the columns that are read
+	Insert  string
+	Update  string
+	Look    string // the ids of those rows that update would not find
+	Taken   string // the ids of rows that are there, where they are often met
+}
+
+// Meeting is what becomes of a new row where there is one already that has its id.
+type Meeting int
+
+const (
+	fails     Meeting = iota // ids are made by us: it cannot be
+	Stays                    // what is there stays, and is the same
+	Stale                    // its change loses a guard: ErrStale
+	Duplicate                // and tells ErrDuplicate
+	// StaleAnyhow and DuplicateAnyhow are the same where a unique index says so of another column.
+	StaleAnyhow
+	DuplicateAnyhow // see StaleAnyhow
+)
+
+// GuardsNew reports whether a new row can lose, as one can that replaces another.
+func (m Meeting) GuardsNew() bool { return m >= Stale }
+
+// Describe makes the statements of a table and makes them known. It is called once a table, when the program starts.
+func Describe[T any](t Table[T]) *Table[T] {
+	t.Fields(&Fields{columns: &t.Columns}, new(T))
+	var values, sets, read, spec []string
+	for _, c := range t.Columns {
+		values = append(values, "r."+c.Name)
+		spec = append(spec, c.Name+" "+c.Kind)
+		if !c.Fixed {
+			sets = append(sets, c.Name+" = r."+c.Name)
+		}
+		if !c.WriteOnly {
+			read = append(read, c.Name)
+		}
+	}
+	t.List = strings.Join(read, ", ")
+	source := "{rows: " + strings.Join(spec, ", ") + "}"
+	t.Insert = "INSERT INTO " + t.Name + " (" + strings.Join(t.Names(), ", ") + ") SELECT " + strings.Join(values, ", ") +
+		" FROM " + source + " AS r WHERE {unless lost}"
+	if t.Where != "" {
+		t.Insert += "\n  AND (" + t.Where + ")"
+	}
+	switch t.Met {
+	case Stays, Stale, Duplicate:
+		t.Insert += " ON CONFLICT (id) DO NOTHING RETURNING id"
+	case StaleAnyhow, DuplicateAnyhow:
+		t.Insert += " ON CONFLICT DO NOTHING RETURNING id"
+	}
+	engine.Statement(t.Insert)
+	if t.Version != nil {
+		t.Update = engine.Statement("UPDATE " + t.Name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
+			" WHERE " + t.Name + ".id = r.id AND " + t.Name + ".version = r.version - 1 AND {among " + t.Name + ".id id} AND {unless lost} RETURNING " + t.Name + ".id")
+		// A subquery for each row is a lookup, whatever the planner thinks of the table's size.
+		t.Look = engine.Statement("SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
+			" WHERE coalesce((SELECT t.version FROM " + t.Name + " AS t WHERE t.id = r.id), 0) <> r.version - 1")
+	}
+	if t.OftenMet {
+		t.Taken = engine.Statement("SELECT {lost " + t.Name + ".id} FROM " + t.Name + " WHERE {given " + t.Name + ".id}")
+	}
+	return &t
+}
+
+// Rows returns the rows of the items, sorted by id, so that two committers
+// lock rows in the same order.
+func (t *Table[T]) Rows(d engine.Dialect, p Personal, items []*T) *engine.Rows {
+	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.ID(a), t.ID(b)) })
+	r := engine.NewRows(d, t.Columns, len(items))
+	t.Gather(r, p, items)
+	return r
+}
+
+// Gather adds the items to rows, each as it is stored.
+func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
+	f := Fields{rows: r, Personal: p}
+	for _, item := range items {
+		t.Fields(&f, item)
+		r.Next()
+	}
+}
+
+// Reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
+// of the rows is encrypted, p may be the zero value.
+func (t *Table[T]) Reader(p Personal) func(engine.Row, *T) error {
+	f := Fields{into: make([]any, 0, len(t.Columns)), late: make([]late, 0, len(t.Columns)), Personal: p}
+	return func(r engine.Row, item *T) error {
+		f.into, f.late = f.into[:0], f.late[:0]
+		t.Fields(&f, item)
+		if err := r.Scan(f.into...); err != nil {
+			return err
+		}
+		for i := range f.late {
+			if err := f.late[i].finish(); err != nil {
+				return fmt.Errorf("%s, %s: %w", t.Name, t.ID(item), err)
+			}
+		}
+		return nil
+	}
+}
+
+// Scan is reader for one row at a time.
+func (t *Table[T]) Scan(p Personal) func(engine.Row) (T, error) {
+	read := t.Reader(p)
+	return func(r engine.Row) (item T, err error) {
+		err = read(r, &item)
+		return item, err
+	}
+}
+
+// ScanAnd is scan for rows with one column more.
+func ScanAnd[T, M any](p Personal, t *Table[T], more func(*T, M)) func(engine.Row) (T, error) {
+	scan := t.Scan(p)
+	return func(r engine.Row) (T, error) {
+		var m M
+		item, err := scan(With(r, &m))
+		more(&item, m)
+		return item, err
+	}
+}
+
+// With is a row with one column more, which is read into last.
+func With(r engine.Row, last any) engine.Row { return rowWith{r, last} }
+
+type rowWith struct {
+	engine.Row
+	last any
+}
+
+// Scan is for row.
+func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
+
+// Names are those of all columns, in their order.
+func (t *Table[T]) Names() []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// ListOf is list, of a table that a statement calls otherwise.
+func (t *Table[T]) ListOf(alias string) string { return ColumnsOf(alias, t.List) }
+
+// IsNew reports whether the item is inserted, and not updated.
+func (t *Table[T]) IsNew(item *T) bool { return t.Version == nil || t.Version(item) == 1 }
+
+// Micros is a time as it is stored: microseconds UTC, 0 for none.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// FromMicros is the way back.
+func FromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// ColumnsOf names columns as those of a table.
+func ColumnsOf(table, columns string) string {
+	names := strings.Fields(columns)
+	return table + "." + strings.Join(names, " "+table+".")
+}
+
+// List is a set of words as one text column: ",a,b,".
+func List(words []string) string { return "," + strings.Join(words, ",") + "," }
+
+// Unlist is for List.
+func Unlist(text string) []string { return strings.Split(strings.Trim(text, ","), ",") }
+
+// Encode is a document as it is stored.
+func Encode(doc any) string {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic("store: a document that is no JSON: " + err.Error()) // our own types
+	}
+	return string(text)
+}
+
+// RateText is a rate as it is stored, "" for none.
+func RateText(r money.Rate) string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.Decimal()
+}
+
+// ParseRate is the way back.
+func ParseRate(text string) (money.Rate, error) {
+	if text == "" {
+		return money.Rate{}, nil
+	}
+	return money.ParseRate(text)
+}

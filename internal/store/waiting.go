@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// Quarantined is a row of due work that cannot be read.
+type Quarantined struct {
+	Work   string // as OldestDue calls it
+	ID     string
+	Reason string
+	Since  time.Time
+}
+
+var selectQuarantined = engine.Statement(func() string {
+	var parts []string
+	for _, d := range duties() {
+		parts = append(parts, d.stuck)
+	}
+	return strings.Join(parts, "\nUNION ALL\n")
+}())
+
+// Quarantine reads the rows of due work that were set aside because they cannot be
+// read, of all tenants.
+func (s *core) Quarantine(ctx context.Context) ([]Quarantined, error) {
+	return many(ctx, s.base, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
+		var since int64
+		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)
+		q.Since = table.FromMicros(since)
+		return q, err
+	})
+}
