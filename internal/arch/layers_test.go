@@ -64,6 +64,7 @@ var layers = map[string]layer{
 	"internal/provider/stripe":       {"money pay payout provider reconcile", "an adapter speaks to one provider and knows no other"},
 	"internal/store/engine":          {"pay", "a database takes statements and rows, whatever they mean; pay says with which code an outage is told"},
 	"internal/store/table":           {"money pay store/engine", "a row is columns and values, whatever noun it is of"},
+	"internal/store/base":            {"pay store/engine store/table", "what every noun stands on knows none of them"},
 	"internal/store/schema":          {"store/engine", "migrations are SQL, whatever the rows mean"},
 	"internal/store":                 {"money ledger pay id seal store/... trace", "the store writes what the core decided, and decides nothing"},
 	"internal/view":                  {"money ledger pay", "the public shape is made of the core's values, not of rows or requests"},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -62,18 +63,18 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 
 // List reads all provider accounts, the removed ones too.
 func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
-	return many(ctx, s.b, selectAccounts, accountsTable.Scan(s.b.personal))
+	return base.Many(ctx, s.b, selectAccounts, accountsTable.Scan(s.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound where there never was one.
 func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
-	return one(ctx, s.b, selectAccount, accountsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAccount, accountsTable.Scan(s.b.Personal), id)
 }
 
 // Mark moves with every change of an account: rows are not deleted, and a
 // change adds one to a version.
 func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
-	return one(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
+	return base.One(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	})
@@ -82,7 +83,7 @@ func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 // OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
 // provider account. It scans what is open: it is for the operator.
 func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
-	n, err := one(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
+	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	}, `"provider":"`+account+`"`, account)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -103,8 +104,8 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 // List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
 func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
-	scan := auditTable.Scan(s.b.personal)
-	return many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+	scan := auditTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
 		var address, note string
 		e, err := scan(table.With(table.With(r, &note), &address))
 		e.By.IP = address

@@ -8,7 +8,7 @@ func (s *core) gone(cause error) {
 	if !s.away.CompareAndSwap(false, true) {
 		return
 	}
-	s.log.Error("the database is away: requests that write get 503", "error", cause)
+	s.Log.Error("the database is away: requests that write get 503", "error", cause)
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if !s.closed {
@@ -19,7 +19,7 @@ func (s *core) gone(cause error) {
 // back notes that the database took a commit.
 func (s *core) back() {
 	if s.away.Load() && s.away.CompareAndSwap(true, false) {
-		s.log.Info("the database is back")
+		s.Log.Info("the database is back")
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *core) watch() {
 // probe tries once.
 func (s *core) probe() {
 	_, err := s.prober.claim(s.life)
-	if err == nil && s.db.Room(s.life) == nil {
+	if err == nil && s.DB.Room(s.life) == nil {
 		s.back()
 	}
 }

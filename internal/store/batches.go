@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -52,31 +53,31 @@ SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND st
 
 // Get reads a batch of payouts with its file. ErrNotFound.
 func (s *Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s.b, selectBatch, batchesTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectBatch, batchesTable.Scan(s.b.Personal), id)
 }
 
 // After reads the batch with the next id. ErrNotFound.
 func (s *Batches) After(ctx context.Context, id string) (pay.Batch, error) {
-	return one(ctx, s.b, selectBatchAfter, batchesTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectBatchAfter, batchesTable.Scan(s.b.Personal), id)
 }
 
 // Last is the number of an account's newest batch, 0 where it has none.
 func (s *Batches) Last(ctx context.Context, account string) (int, error) {
-	n, err := one(ctx, s.b, selectLastBatch, scanInt, account)
+	n, err := base.One(ctx, s.b, selectLastBatch, base.ScanInt, account)
 	return int(n), err
 }
 
 // List lists batches without their files, of one account or of all, the newest first.
 func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return many(ctx, s.b, listBatches, batchesTable.Scan(s.b.personal), account, limit)
+	return base.Many(ctx, s.b, listBatches, batchesTable.Scan(s.b.Personal), account, limit)
 }
 
 // Batchable lists withdrawals that wait for a batch of an account, after an id.
 func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectBatchable, withdrawalsTable.Scan(s.b.personal), account, after, limit)
+	return base.Many(ctx, s.b, selectBatchable, withdrawalsTable.Scan(s.b.Personal), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in the order of its lines.
 func (s *Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectBatched, withdrawalsTable.Scan(s.b.personal), batch)
+	return base.Many(ctx, s.b, selectBatched, withdrawalsTable.Scan(s.b.Personal), batch)
 }

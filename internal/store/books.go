@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -73,11 +74,11 @@ var selectBalances = engine.Statement(`SELECT ` + balanceColumns + ` FROM balanc
 
 // Balances reads the merchant's balances; all zero before the first transfer.
 func (s *Books) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
-	b, err := one(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
+	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := scanBalances(r)
 		return b, err
 	}, scope.Merchant, scope.Live)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return ledger.Balances{}, nil
 	}
 	return b, err
@@ -97,7 +98,7 @@ func postings(t *ledger.Transfer) string {
 
 // Floats reads all floats, in the order of account and currency.
 func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
-	return many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
+	return base.Many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := scanBalances(r)
 		f, _ := pay.NewFloat(of.merchant, of.live, balances)
 		return f, err
@@ -106,7 +107,7 @@ func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
 
 // HasTransfer reports whether a transfer was booked.
 func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
-	found, err := many(ctx, s.b, selectTransfer, scanID, id)
+	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
 	return len(found) > 0, err
 }
 

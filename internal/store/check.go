@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -87,7 +88,7 @@ type checker struct {
 // fail on a document that is none any more. With an error what was found until
 // then is returned.
 func (s *core) Check(ctx context.Context) ([]Broken, error) {
-	found, err := check(ctx, s.db, s.texts, s.sealKey, CheckOptions{})
+	found, err := check(ctx, s.DB, s.Texts, s.sealKey, CheckOptions{})
 	return found.Broken, err
 }
 
@@ -109,7 +110,7 @@ func newChecker(db engine.Reads, texts map[string]string, key []byte, o CheckOpt
 }
 
 func (c *checker) check(ctx context.Context) (Checked, error) {
-	ctx, cancel := long(ctx)
+	ctx, cancel := base.Long(ctx)
 	defer cancel()
 	proof, err := c.run(ctx)
 	if err != nil || len(c.broken) > 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -57,8 +58,6 @@ const (
 	partRows, fewestRows = 2000, 50
 	// touchedAtOnce is how many old payments and claims one snapshot looks at.
 	touchedAtOnce = 50
-	// behindAll is behind every id.
-	behindAll = "\U0010FFFF"
 )
 
 // lookedAt makes the statements that tell where the next part of each begins.
@@ -115,11 +114,11 @@ func (c *checker) partsSince(ctx context.Context) error {
 // stretch looks at a part from an id on, a snapshot for some rows.
 func (c *checker) stretch(ctx context.Context, p part, from string) error {
 	c.at(p.table)
-	for from != behindAll {
-		before, broken, sums := behindAll, []Broken(nil), map[string]counts{}
+	for from != base.BehindAll {
+		before, broken, sums := base.BehindAll, []Broken(nil), map[string]counts{}
 		rows := 0
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
-			before, broken, sums, rows = behindAll, nil, map[string]counts{}, c.rowsAtOnce
+			before, broken, sums, rows = base.BehindAll, nil, map[string]counts{}, c.rowsAtOnce
 			err := ask(p.next, []any{from, rows}, func(r engine.Row) error { return r.Scan(&before) })
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", p.table, err)

@@ -18,7 +18,7 @@ import (
 func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
-	if s.db.Dialect() == engine.PostgreSQL {
+	if s.DB.Dialect() == engine.PostgreSQL {
 		explain, column = "EXPLAIN ", 0
 	}
 	texts := []struct {
@@ -48,8 +48,8 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 	}
 	for _, q := range texts {
 		var plan []string
-		err := s.db.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
-			return ask(explain+s.text(q.text), q.args, func(r engine.Row) error {
+		err := s.DB.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
+			return ask(explain+s.Text(q.text), q.args, func(r engine.Row) error {
 				into := make([]any, column+1)
 				for i := range into {
 					into[i] = new(any)
@@ -138,7 +138,7 @@ func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Exec(`INSERT INTO shops (id, version, merchant, name, slug, created_at) VALUES ('shp_1', 1, 'mer_1', 'A', 'a', 1);
 INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings)
   VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}');
@@ -153,17 +153,17 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 			t.Fatalf("the check finds %v, %v", want, err)
 		}
 		for _, code := range []string{"40001", "40P01", "57P01"} {
-			i := &interrupted{Reads: s.db, code: code}
+			i := &interrupted{Reads: s.DB, code: code}
 			got, err := checkFast(ctx, i, s)
 			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
 				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
 			}
 		}
-		i := &interrupted{Reads: s.db, code: "42P01"}
+		i := &interrupted{Reads: s.DB, code: "42P01"}
 		if _, err := checkFast(ctx, i, s); err == nil || i.begun != 1 {
 			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
 		}
-		i = &interrupted{Reads: s.db, code: "40001", always: true}
+		i = &interrupted{Reads: s.DB, code: "40001", always: true}
 		_, err = checkFast(ctx, i, s)
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != engine.SnapshotTries {
 			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
@@ -173,7 +173,7 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 
 // checkFast is check without the pauses.
 func checkFast(ctx context.Context, db engine.Reads, s *Store) (Checked, error) {
-	c := newChecker(db, s.texts, s.sealKey, CheckOptions{})
+	c := newChecker(db, s.Texts, s.sealKey, CheckOptions{})
 	c.pause = 0
 	return c.check(ctx)
 }

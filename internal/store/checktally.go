@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -110,7 +111,7 @@ GROUP BY l.merchant, l.environment, l.day`,
 func paymentKey(key []string) []any {
 	var day int64
 	_, _ = fmt.Sscan(key[2], &day) // our own
-	live, first, last := key[1] == "production", "", behindAll
+	live, first, last := key[1] == "production", "", base.BehindAll
 	if live {
 		start := time.Unix(day*86400, 0).UTC()
 		first, last = id.From(pay.PaymentPrefix, start.AddDate(0, 0, -2)), id.From(pay.PaymentPrefix, start.AddDate(0, 0, 3))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -101,13 +102,13 @@ var (
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
 func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
-	return one(ctx, s.b, selectClaim, claimsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectClaim, claimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and for our own
 // loops; never for what a merchant asks.
 func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	return one(ctx, s.b, selectAnyClaim, claimsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnyClaim, claimsTable.Scan(s.b.Personal), id)
 }
 
 // ClaimFilter selects claims. Empty fields select all.
@@ -135,17 +136,17 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 // selects.
 func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
-	total, err := one(ctx, s.b, countClaims, scanInt, where...)
+	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listClaims, claimsTable.Scan(s.b.personal), append(where, before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listClaims, claimsTable.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
 func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
-	return many(ctx, s.b, listAnyClaims, claimsTable.Scan(s.b.personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return base.Many(ctx, s.b, listAnyClaims, claimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
 // Open claims of disputes are always due some time: the index of due claims has them.
@@ -155,16 +156,16 @@ WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 // OldestDispute returns the earliest deadline for evidence of all open disputes in
 // production; zero where there is none.
 func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
-	at, err := one(ctx, s.b, oldestDispute, scanInt)
+	at, err := base.One(ctx, s.b, oldestDispute, base.ScanInt)
 	return table.FromMicros(at), err
 }
 
-var claimDuty = newDuty("claims", "claims", "d.due_at > 0", claimsTable.List)
+var claimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", claimsTable.List)
 
 // Lease takes claims that are due; nobody else gets them before until.
 // The lease is not a version: whoever decides meanwhile is not stale.
 func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
-	return leased(ctx, s.b, claimDuty, claimsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, claimDuty, claimsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + filesTable.List + ` FROM files
@@ -173,5 +174,5 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
 func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
-	return one(ctx, s.b, selectFile, filesTable.Scan(s.b.personal), evidence, claim, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectFile, filesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }

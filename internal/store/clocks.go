@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -28,14 +29,14 @@ var (
 
 // Get reads a merchant's test clock. ErrNotFound where it was never moved.
 func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
-	return one(ctx, s.b, selectClock, clocksTable.Scan(s.b.personal), merchant)
+	return base.One(ctx, s.b, selectClock, clocksTable.Scan(s.b.Personal), merchant)
 }
 
 // List reads the test clocks that were moved. Leases heed them from then on.
 func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
-	list, err := many(ctx, s.b, selectClocks, clocksTable.Scan(s.b.personal))
+	list, err := base.Many(ctx, s.b, selectClocks, clocksTable.Scan(s.b.Personal))
 	if err == nil {
-		s.b.clocked.Store(len(list) > 0)
+		s.b.Clocked.Store(len(list) > 0)
 	}
 	return list, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
 )
@@ -67,7 +68,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	// Here, and not where everybody waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Sealed = sealFile(s.personal, &change.Files[i])
+		change.Files[i].Sealed = sealFile(s.Personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()
@@ -119,7 +120,7 @@ func (w *waiting) leave() (Failure, error) {
 		case w.stage.CompareAndSwap(queued, left):
 			return FailedLate, engine.ErrBusy
 		case w.stage.CompareAndSwap(writing, left):
-			return FailedUnknown, ErrUnknown
+			return FailedUnknown, base.ErrUnknown
 		case w.stage.Load() == told:
 			err := <-w.done
 			return failure(err), err

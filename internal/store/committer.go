@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/trace"
@@ -64,7 +65,7 @@ ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNIN
 // note is the first statement of the next batch.
 func (c *committer) note(each func(engine.Row) error) engine.Step {
 	c.number++
-	return engine.Step{Text: c.s.text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
+	return engine.Step{Text: c.s.Text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
 }
 
 // claim raises the fence and returns the number of the last batch that was written.
@@ -73,7 +74,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	c.fence = 0
-	err = c.s.db.Lease(ctx, c.s.text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
+	err = c.s.DB.Lease(ctx, c.s.Text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
 	if err == nil && c.fence == 0 {
 		err = schema.ErrOutdated
 	}
@@ -89,7 +90,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 func (c *committer) written(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	err = c.s.query(ctx, selectWritten, []any{c.id}, func(r engine.Row) error { return r.Scan(&done) })
+	err = c.s.Query(ctx, selectWritten, []any{c.id}, func(r engine.Row) error { return r.Scan(&done) })
 	return done, err
 }
 
@@ -177,7 +178,7 @@ func (c *committer) flush(batch []*waiting) {
 			batch = w.kept
 			tries--
 		case errors.Is(err, engine.ErrUnknown):
-			tellAll(batch, fmt.Errorf("%w: %w", ErrUnknown, err))
+			tellAll(batch, fmt.Errorf("%w: %w", base.ErrUnknown, err))
 			return
 		case errors.Is(err, engine.ErrDown), errors.Is(err, engine.ErrBusy): // nobody's fault
 			if tries == outageTries || c.s.away.Load() {
@@ -191,7 +192,7 @@ func (c *committer) flush(batch []*waiting) {
 		default:
 			// One of them is at fault: each half is tried by itself, and so on.
 			c.s.stats.halved.Add(1)
-			c.s.log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
+			c.s.Log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
 			release(batch)
 			c.flush(batch[:len(batch)/2])
 			c.flush(batch[len(batch)/2:])
@@ -270,5 +271,5 @@ func (c *committer) drop(ctx context.Context) error {
 	if c.fence == 0 {
 		return nil
 	}
-	return c.s.db.Lease(ctx, c.s.text(dropCommitter), []any{c.id}, nil)
+	return c.s.DB.Lease(ctx, c.s.Text(dropCommitter), []any{c.id}, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -32,20 +33,20 @@ RETURNING day`)
 
 // RollUp adds the days before yesterday to the counters of all days: a payment
 // is counted once when it is taken, and a total adds up a few days at most. Every
-// node may call it at any time, and each has to within slackDays.
+// node may call it at any time, and each has to within base.SlackDays.
 func (s *core) RollUp(ctx context.Context, now time.Time) error {
-	done, err := s.readRolledUp(ctx)
-	until := table.Micros(now)/dayMicros - 1
+	done, err := s.ReadRolledUp(ctx)
+	until := table.Micros(now)/base.DayMicros - 1
 	if err != nil || until <= done {
 		return err
 	}
-	if err := s.rollDays(ctx, s.young(), until); err != nil {
+	if err := s.rollDays(ctx, s.Young(), until); err != nil {
 		return err
 	}
-	if err := s.db.Lease(ctx, s.text(raiseRolledUp), []any{until}, nil); err != nil {
+	if err := s.DB.Lease(ctx, s.Text(raiseRolledUp), []any{until}, nil); err != nil {
 		return fmt.Errorf("note how far counters are rolled up: %w", err)
 	}
-	_, err = s.readRolledUp(ctx)
+	_, err = s.ReadRolledUp(ctx)
 	return err
 }
 
@@ -53,7 +54,7 @@ func (s *core) RollUp(ctx context.Context, now time.Time) error {
 func (s *core) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
-		err := s.query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
+		err := s.Query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
 			var k counter
 			var c count
 			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
@@ -85,12 +86,12 @@ func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 	for _, shop := range slices.Sorted(maps.Keys(shops)) {
 		all := map[counter]count{}
 		for k, c := range shops[shop] {
-			k.day = allDays
+			k.day = base.AllDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := applySlowly(ctx, s.db, []engine.Step{
-			{Text: s.text(upsertCounters), Args: s.counterArgs(all)},
-			{Text: s.text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
+		err := base.ApplySlowly(ctx, s.DB, []engine.Step{
+			{Text: s.Text(upsertCounters), Args: s.counterArgs(all)},
+			{Text: s.Text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
 		})
 		// What nobody knows to be written is found rolled up, or not, at the next look.
 		if err != nil && !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnknown) {
@@ -111,5 +112,5 @@ FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
 WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
 	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
 SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
-WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, slackDays)},
+WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},
 })

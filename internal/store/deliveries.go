@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -64,15 +65,15 @@ func (d *deliveryDoc) Into(_ *table.Fields, v *pay.Delivery) error {
 const deliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
-func scanDispatch(b *base) func(engine.Row) (Dispatch, error) {
-	scan := deliveriesTable.Scan(b.personal)
+func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
+	scan := deliveriesTable.Scan(b.Personal)
 	return func(r engine.Row) (Dispatch, error) {
 		var body string
 		d, err := scan(table.With(r, &body))
 		if err != nil {
 			return Dispatch{Delivery: d}, err
 		}
-		payload, err := b.personal.Open(table.EventPayload.About(d.Event), body)
+		payload, err := b.Personal.Open(table.EventPayload.About(d.Event), body)
 		return Dispatch{Delivery: d, Payload: payload}, err
 	}
 }
@@ -86,19 +87,19 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 
 // Any reads a delivery of any tenant, for the dispatcher.
 func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
-	return one(ctx, s.b, selectAnyDelivery, deliveriesTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnyDelivery, deliveriesTable.Scan(s.b.Personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
 func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
-	return one(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Lease takes deliveries that are due; nobody else gets them before
 // until.
 func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
-	return leased(ctx, s.b, deliveryDuty, scanDispatch(s.b), now, until, limit)
+	return base.Leased(ctx, s.b, deliveryDuty, scanDispatch(s.b), now, until, limit)
 }
 
 var (
@@ -126,11 +127,11 @@ type Parking struct {
 // Park lets deliveries wait for their endpoint: they do not come due. Like a
 // lease it is no version; one that moved meanwhile stays as it is.
 func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
-	rows := engine.NewRows(s.b.db.Dialect(), parkRows, len(list))
+	rows := engine.NewRows(s.b.DB.Dialect(), parkRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(p.Version).Next()
 	}
-	return s.b.db.Lease(ctx, s.b.text(parkDeliveries), rows.Args(), nil)
+	return s.b.DB.Lease(ctx, s.b.Text(parkDeliveries), rows.Args(), nil)
 }
 
 var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
@@ -144,11 +145,11 @@ type Postponement struct {
 
 // Postpone gives deliveries back until a time, of those that are still leased as they were.
 func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
-	rows := engine.NewRows(s.b.db.Dialect(), postponeRows, len(list))
+	rows := engine.NewRows(s.b.DB.Dialect(), postponeRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(table.Micros(p.Leased), table.Micros(p.Until)).Next()
 	}
-	return s.b.db.Lease(ctx, s.b.text(postponeDeliveries), rows.Args(), nil)
+	return s.b.DB.Lease(ctx, s.b.Text(postponeDeliveries), rows.Args(), nil)
 }
 
 var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
@@ -169,7 +170,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, e
 			args[i] = ids[i]
 		}
 	}
-	return many(ctx, s.b, selectAhead, deliveriesTable.Scan(s.b.personal), args...)
+	return base.Many(ctx, s.b, selectAhead, deliveriesTable.Scan(s.b.Personal), args...)
 }
 
 // Unpark takes parked deliveries of one endpoint, those that came due first;
@@ -177,7 +178,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, e
 func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := scanDispatch(s.b)
-	err := s.b.db.Lease(ctx, s.b.text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
+	err := s.b.DB.Lease(ctx, s.b.Text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
 		d, err := scan(r)
 		list = append(list, d)
 		return err
@@ -235,7 +236,7 @@ func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription str
 		at = table.Micros(f.After.CreatedAt)
 		to = min(to, at+1)
 	}
-	return many(ctx, s.b, listDeliveries, deliveriesTable.Scan(s.b.personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+	return base.Many(ctx, s.b, listDeliveries, deliveriesTable.Scan(s.b.Personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
 		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
 }
 
@@ -269,11 +270,11 @@ func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryF
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := f.bounds()
-		return one(ctx, s.b, countDeliveryRange, scanInt, subscription, status, kind, from, to)
+		return base.One(ctx, s.b, countDeliveryRange, base.ScanInt, subscription, status, kind, from, to)
 	}
 	total := int64(0)
 	for _, count := range []string{countDeliveries, countPendingDeliveries} {
-		n, err := one(ctx, s.b, count, scanInt, subscription, status, kind)
+		n, err := base.One(ctx, s.b, count, base.ScanInt, subscription, status, kind)
 		if err != nil {
 			return 0, err
 		}
@@ -282,5 +283,5 @@ func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryF
 	return total, nil
 }
 
-var deliveryDuty = newDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
+var deliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
 	deliveriesTable.List+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -88,13 +89,13 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 // List lists the newest comparisons with providers' reports, of one
 // account or of all.
 func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
-	return many(ctx, s.b, selectReconciliations, reconciliationsTable.Scan(s.b.personal), account, limit)
+	return base.Many(ctx, s.b, selectReconciliations, reconciliationsTable.Scan(s.b.Personal), account, limit)
 }
 
 // OpenDrifts lists what comparisons of an account found and no later one took
 // the place of.
 func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
-	return many(ctx, s.b, selectOpenDrifts, driftsTable.Scan(s.b.personal), account)
+	return base.Many(ctx, s.b, selectOpenDrifts, driftsTable.Scan(s.b.Personal), account)
 }
 
 // Drifted is how many differences from providers' reports a merchant's books
@@ -107,7 +108,7 @@ type Drifted struct {
 
 // Drift reads a merchant's differences that are open.
 func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
-	return one(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
+	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
 		d.Since = table.FromMicros(since)

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-func duties() []duty {
-	return []duty{
+func duties() []base.Duty {
+	return []base.Duty{
 		pendingDuty, processingDuty, endedDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
 		sessionDuty, replayDuty,
 		settlementDuty, receiptDuty, reserveDuty, mailDuty, fanOutDuty,
@@ -21,7 +22,7 @@ func duties() []duty {
 var oldestDue = engine.Statement(func() string {
 	var parts []string
 	for _, d := range duties() {
-		parts = append(parts, d.oldest)
+		parts = append(parts, d.Oldest)
 	}
 	parts = append(parts, oldestMark)
 	return strings.Join(parts, "\nUNION ALL\n")
@@ -31,7 +32,7 @@ var oldestDue = engine.Statement(func() string {
 // nothing waits. What waits for a test clock is left out.
 func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
-	err := s.query(ctx, oldestDue, nil, func(r engine.Row) error {
+	err := s.Query(ctx, oldestDue, nil, func(r engine.Row) error {
 		var kind string
 		var at int64
 		err := r.Scan(&kind, &at)
@@ -45,13 +46,13 @@ func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
 
 var (
-	nextDue = engine.Statement(firstOf(func(d duty) string { return d.next },
+	nextDue = engine.Statement(firstOf(func(d base.Duty) string { return d.Next },
 		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`))
-	nextClocked = engine.Statement(firstOf(func(d duty) string { return d.onClock }))
+	nextClocked = engine.Statement(firstOf(func(d base.Duty) string { return d.OnClock }))
 )
 
 // firstOf makes one statement of what each duty asks, and more.
-func firstOf(of func(duty) string, more ...string) string {
+func firstOf(of func(base.Duty) string, more ...string) string {
 	parts := more
 	for _, d := range duties() {
 		parts = append(parts, of(d))
@@ -79,8 +80,8 @@ func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
 		}
 		return nil
 	}
-	if err := s.query(ctx, nextDue, nil, each); err != nil || !s.clocked.Load() {
+	if err := s.Query(ctx, nextDue, nil, each); err != nil || !s.Clocked.Load() {
 		return due, err
 	}
-	return due, s.query(ctx, nextClocked, nil, each)
+	return due, s.Query(ctx, nextClocked, nil, each)
 }

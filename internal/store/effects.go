@@ -12,7 +12,7 @@ import (
 // erase adds what takes shoppers out of the batch's rows.
 func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
-	payloads := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
+	payloads := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
 	for _, c := range w.kept {
 		e := c.change.Erasure
 		if e == nil {
@@ -22,7 +22,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
-			payloads.Text(event.ID, w.s.personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
+			payloads.Text(event.ID, w.s.Personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
 		}
 	}
 	for _, one := range []struct {
@@ -30,11 +30,11 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		ids  []string
 	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
 		if len(one.ids) > 0 {
-			steps = append(steps, engine.Step{Text: w.s.text(one.text), Args: w.s.ids(one.ids)})
+			steps = append(steps, engine.Step{Text: w.s.Text(one.text), Args: w.s.IDs(one.ids)})
 		}
 	}
 	if len(events) > 0 {
-		steps = append(steps, engine.Step{Text: w.s.text(eraseEvents), Args: payloads.Args()})
+		steps = append(steps, engine.Step{Text: w.s.Text(eraseEvents), Args: payloads.Args()})
 	}
 	return steps
 }
@@ -42,7 +42,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 // noteMisfits keeps of the batch's receipts what waits for the operator, and lets go
 // of what he has closed. Payments are where they belong by then.
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
-	d := w.s.db.Dialect()
+	d := w.s.DB.Dialect()
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
 	for _, r := range gather(w.kept, receiptsTable.Of, nil) {
 		switch r.Verdict {
@@ -53,10 +53,10 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 		}
 	}
 	if opened.N > 0 {
-		steps = append(steps, engine.Step{Text: w.s.text(insertMisfits), Args: opened.Args()})
+		steps = append(steps, engine.Step{Text: w.s.Text(insertMisfits), Args: opened.Args()})
 	}
 	if closed.N > 0 {
-		steps = append(steps, engine.Step{Text: w.s.text(deleteMisfits), Args: closed.Args()})
+		steps = append(steps, engine.Step{Text: w.s.Text(deleteMisfits), Args: closed.Args()})
 	}
 	return steps
 }
@@ -83,7 +83,7 @@ func (w *write) mark(steps []engine.Step) []engine.Step {
 		}
 	}
 	doc := written.doc()
-	return append(steps, engine.Step{Text: w.s.text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
+	return append(steps, engine.Step{Text: w.s.Text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
 }
 
 func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table.Table[T], items []*T) {

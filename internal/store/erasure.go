@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -71,8 +72,8 @@ SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%'
 
 // Retained reads how far data of a kind was looked through; the zero value where it never was.
 func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
-	v, err := one(ctx, s.b, selectRetained, retentionTable.Scan(s.b.personal), kind)
-	if errors.Is(err, ErrNotFound) {
+	v, err := base.One(ctx, s.b, selectRetained, retentionTable.Scan(s.b.Personal), kind)
+	if errors.Is(err, base.ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
 	}
 	return v, err
@@ -82,7 +83,7 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 // cannot be read hides no other: unread are the ids of those.
 func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
-		some, err := eachOf(ctx, s.b, text, merchant, paymentsTable.Scan(s.b.personal), func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, s.b, text, merchant, paymentsTable.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -92,16 +93,16 @@ func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Paym
 
 // Each is Payments.Each for checkout sessions.
 func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
-	return eachOf(ctx, s.b, selectSomeSessions, merchant, sessionsTable.Scan(s.b.personal), func(v *pay.Session) string { return v.ID }, each)
+	return eachOf(ctx, s.b, selectSomeSessions, merchant, sessionsTable.Scan(s.b.Personal), func(v *pay.Session) string { return v.ID }, each)
 }
 
 // eachPage is how many rows are read at a time.
 const eachPage = 1000
 
-func eachOf[T any](ctx context.Context, b *base, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
 	for after, more := "", true; more; {
 		n := 0
-		err := b.query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
+		err := b.Query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
 			v, err := scan(r)
 			key := id(&v)
 			switch {
@@ -126,24 +127,24 @@ func eachOf[T any](ctx context.Context, b *base, text, merchant string, scan fun
 // Old lists the payments of all merchants whose ids are between two, by id, but for those
 // that are erased.
 func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return many(ctx, s.b, selectOldPayments, scanID, after, below, limit)
+	return base.Many(ctx, s.b, selectOldPayments, base.ScanID, after, below, limit)
 }
 
 // Old lists the claims of all merchants whose ids are between two, by id.
 func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return many(ctx, s.b, selectOldClaims, scanID, after, below, limit)
+	return base.Many(ctx, s.b, selectOldClaims, base.ScanID, after, below, limit)
 }
 
 // Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
 func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
-	return many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
+	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
 		}
-		e.Payload, err = s.b.personal.Open(table.EventPayload.About(e.ID), text)
+		e.Payload, err = s.b.Personal.Open(table.EventPayload.About(e.ID), text)
 		if errors.Is(err, table.ErrShut) {
-			s.b.log.Error("an event cannot be opened", "error", err)
+			s.b.Log.Error("an event cannot be opened", "error", err)
 			err = nil
 		}
 		return e, err
@@ -152,7 +153,7 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 
 // Of reads the deliveries of what was told of an object.
 func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
-	return many(ctx, s.b, selectSnippets, deliveriesTable.Scan(s.b.personal), object)
+	return base.Many(ctx, s.b, selectSnippets, deliveriesTable.Scan(s.b.Personal), object)
 }
 
 // Forget empties the bodies of at most limit notifications that came before a time,
@@ -170,14 +171,14 @@ func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (i
 // ForgetUses deletes at most limit uses of keys of which the last was before a time, and
 // returns how many.
 func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.b.db.Lease(ctx, s.b.text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
+	if err := s.b.DB.Lease(ctx, s.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
 	return forget(ctx, s.b, oldKeyUses, table.Micros(before), limit)
 }
 
-func forget(ctx context.Context, b *base, text string, before any, limit int) (n int, err error) {
-	err = b.db.Lease(ctx, b.text(text), []any{before, limit}, func(engine.Row) error { n++; return nil })
+func forget(ctx context.Context, b *base.Base, text string, before any, limit int) (n int, err error) {
+	err = b.DB.Lease(ctx, b.Text(text), []any{before, limit}, func(engine.Row) error { n++; return nil })
 	if err != nil {
 		err = fmt.Errorf("forget: %w", err)
 	}

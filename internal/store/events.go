@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -49,7 +50,7 @@ type Event struct {
 	Payload []byte
 }
 
-func scanEvent(b *base) func(engine.Row) (Event, error) {
+func scanEvent(b *base.Base) func(engine.Row) (Event, error) {
 	return func(r engine.Row) (e Event, err error) {
 		var at int64
 		var body string
@@ -57,7 +58,7 @@ func scanEvent(b *base) func(engine.Row) (Event, error) {
 			return e, err
 		}
 		e.At = table.FromMicros(at)
-		e.Payload, err = b.personal.Open(table.EventPayload.About(e.ID), body)
+		e.Payload, err = b.Personal.Open(table.EventPayload.About(e.ID), body)
 		return e, err
 	}
 }
@@ -119,7 +120,7 @@ func (f EventFilter) bounds() (from, to int64) {
 
 // Get reads a shop's event. ErrNotFound also where it is another's.
 func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
-	return one(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound where there is no event After.
@@ -134,24 +135,24 @@ func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 		at, id = table.Micros(after.At), after.ID
 	}
 	if f.Object != "" {
-		return many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
+		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
 	}
-	return many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
+	return base.Many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
 // Count counts what the filter selects, leaving After, Limit and Offset aside.
 func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
 	from, to := f.bounds()
 	if f.Object != "" {
-		return one(ctx, s.b, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
+		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
 	}
-	return one(ctx, s.b, countEvents, scanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
+	return base.One(ctx, s.b, countEvents, base.ScanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
 }
 
 // After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
 func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
-	return many(ctx, s.b, eventsAfter, func(r engine.Row) (e Event, err error) {
+	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)

@@ -1,4 +1,4 @@
 package store
 
 // ReaderOf reads by the connections of a Store. It is not closed.
-func ReaderOf(s *Store) *Reader { return &Reader{db: s.db, texts: s.texts, key: s.sealKey} }
+func ReaderOf(s *Store) *Reader { return &Reader{db: s.DB, texts: s.Texts, key: s.sealKey} }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -34,12 +35,12 @@ var fanOutsTable = table.Describe(table.Table[pay.FanOut]{
 	},
 })
 
-var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
+var fanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutsTable.List+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func scanFanOut(b *base) func(engine.Row) (pay.FanOut, error) {
-	scan := fanOutsTable.Scan(b.personal)
+func scanFanOut(b *base.Base) func(engine.Row) (pay.FanOut, error) {
+	scan := fanOutsTable.Scan(b.Personal)
 	return func(r engine.Row) (pay.FanOut, error) {
 		var body string
 		f, err := scan(table.With(r, &body))
@@ -49,7 +50,7 @@ func scanFanOut(b *base) func(engine.Row) (pay.FanOut, error) {
 		case body == "" && !f.Type.Optional(): // one that nobody wanted is not kept
 			return f, fmt.Errorf("fan-out %s has no event", f.Event)
 		case body != "":
-			f.Payload, err = b.personal.Open(table.EventPayload.About(f.Event), body)
+			f.Payload, err = b.Personal.Open(table.EventPayload.About(f.Event), body)
 		}
 		return f, err
 	}
@@ -58,13 +59,13 @@ func scanFanOut(b *base) func(engine.Row) (pay.FanOut, error) {
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
 func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
-	list, err := leased(ctx, s.b, fanOutDuty, scanFanOut(s.b), now, until, limit)
+	list, err := base.Leased(ctx, s.b, fanOutDuty, scanFanOut(s.b), now, until, limit)
 	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
 // InCompany reports whether several merchants write, as far as this process saw a moment ago.
-func (s *Deliveries) InCompany() bool { return s.b.inCompany.Load() }
+func (s *Deliveries) InCompany() bool { return s.b.InCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
 func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
@@ -75,7 +76,7 @@ func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, er
 	if s.InCompany() {
 		step = fanOutStep
 	}
-	ids, err := many(ctx, s.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
+	ids, err := base.Many(ctx, s.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
 		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
 	if err != nil {
 		return f, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -40,26 +41,26 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
-	total, err := one(ctx, s.b, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
+func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page base.Page) ([]pay.Received, int64, error) {
+	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
 	if err != nil {
 		return nil, 0, err
 	}
-	scan := inboxTable.Scan(s.b.personal)
-	list, err := many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
+	scan := inboxTable.Scan(s.b.Personal)
+	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
-			s.b.log.Error("what an inbox got cannot be opened", "error", err)
+			s.b.Log.Error("what an inbox got cannot be opened", "error", err)
 			m.Body, err = []byte(`"`+table.Shut+`"`), nil
 		}
 		return m, err
-	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, before(page.After), pay.InboxKept-1)
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), pay.InboxKept-1)
 	return list, total, err
 }
 
 // Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
 func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
-	_, err := one(ctx, s.b, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
+	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
 
@@ -83,13 +84,13 @@ RETURNING id`)
 
 // Inboxes reads the subscriptions whose inbox has got something.
 func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
-	return many(ctx, s.b, selectInboxes, subscriptionsTable.Scan(s.b.personal))
+	return base.Many(ctx, s.b, selectInboxes, subscriptionsTable.Scan(s.b.Personal))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
 func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.b.db.Lease(ctx, s.b.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

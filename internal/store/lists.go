@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -228,15 +229,15 @@ func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.P
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
-		return atMost(ctx, s.b, f.Limit, listPaymentsByOrder, paymentsTable.Reader(s.b.personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, paymentsTable.Reader(s.b.Personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{listPaymentsByEmail, listPaymentsByAmount, listPaymentsByOtherAmount}, f.Limit, f.Offset)
-		return atMost(ctx, s.b, f.Limit, text, paymentsTable.Reader(s.b.personal), args...)
+		return base.AtMost(ctx, s.b, f.Limit, text, paymentsTable.Reader(s.b.Personal), args...)
 	case f.ofKind():
-		return atMost(ctx, s.b, f.Limit, listPaymentsOfKind, paymentsTable.Reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
-			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.young())
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, paymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.Young())
 	}
-	return atMost(ctx, s.b, f.Limit, listPayments, paymentsTable.Reader(s.b.personal), scope.Shop, scope.Live, string(f.Status), from, below,
+	return base.AtMost(ctx, s.b, f.Limit, listPayments, paymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
@@ -250,7 +251,7 @@ func (f Filter) ofOrder(scope pay.Scope) []any {
 // its arguments.
 func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := f.bounds()
-	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.young()}
+	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
 	amounts := f.amounts()
 	switch {
 	case f.Email != "":
@@ -271,19 +272,19 @@ func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64,
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return one(ctx, s.b, countByOrder, scanInt, f.ofOrder(scope)...)
+		return base.One(ctx, s.b, countByOrder, base.ScanInt, f.ofOrder(scope)...)
 	case f.found():
 		text, args := f.search(s, scope, [3]string{countByEmail, countByAmount, countByOtherAmount}, MostCounted, 0)
-		return one(ctx, s.b, text, scanInt, args...)
+		return base.One(ctx, s.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
-		return one(ctx, s.b, countAllDays, scanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.young())
+		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())
 	}
 	first, last, ends := f.days()
 	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
 	for _, e := range ends {
 		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
 	}
-	return one(ctx, s.b, countTime, scanInt, args...)
+	return base.One(ctx, s.b, countTime, base.ScanInt, args...)
 }
 
 // end is how an end of a time that is not midnight differs from whole days.
@@ -309,7 +310,7 @@ func (f Filter) days() (first, last int64, ends [2]end) {
 	}
 	switch {
 	case f.From.IsZero() || f.To.IsZero() || first < last:
-	case first == last && f.To.Sub(f.From) <= dayMicros/2*time.Microsecond:
+	case first == last && f.To.Sub(f.From) <= base.DayMicros/2*time.Microsecond:
 		ends = [2]end{{rows: 1, from: f.From, to: f.To}}
 	case first > last: // From is after To
 		ends = [2]end{}
@@ -321,8 +322,8 @@ func (f Filter) days() (first, last int64, ends [2]end) {
 // times sign: row by row up to noon, and after it the day less the rest.
 func upTo(t time.Time, sign int64) (day int64, e end) {
 	t = t.Truncate(time.Millisecond) // as ids are
-	day = max(0, t.UnixMicro()) / dayMicros
-	start, stop := time.UnixMicro(day*dayMicros), time.UnixMicro((day+1)*dayMicros)
+	day = max(0, t.UnixMicro()) / base.DayMicros
+	start, stop := time.UnixMicro(day*base.DayMicros), time.UnixMicro((day+1)*base.DayMicros)
 	switch {
 	case !t.After(start):
 		return day, end{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -19,10 +20,10 @@ var versionColumns = engine.ParseColumns("id TEXT, version BIGINT")
 // foresee adds what finds rows that a statement of guards would not get. SQLite has no use for
 // it: it logs nothing.
 func (w *write) foresee(text string, args func() []any) {
-	if w.s.db.Dialect() == engine.SQLite {
+	if w.s.DB.Dialect() == engine.SQLite {
 		return
 	}
-	w.look = append(w.look, engine.Step{Text: w.s.text(text), Args: args(), Each: func(r engine.Row) error {
+	w.look = append(w.look, engine.Step{Text: w.s.Text(text), Args: args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		w.behind[id] = struct{}{}
@@ -47,8 +48,8 @@ func (w *write) dropForeseen() bool {
 func lostGuard(c *pay.Change, missing func(id string) bool) error {
 	for _, k := range written {
 		if k.lostToDuplicate(c, missing) {
-			return ErrDuplicate
+			return base.ErrDuplicate
 		}
 	}
-	return ErrStale
+	return base.ErrStale
 }

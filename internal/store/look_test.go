@@ -149,16 +149,16 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []engine.Step{{Text: s.text(onceTable.Taken), Args: s.ids([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	look := []engine.Step{{Text: s.Text(onceTable.Taken), Args: s.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
-	asks := engine.Step{Text: s.text(onceTable.Insert), Args: onceTable.Rows(s.db.Dialect(), s.personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
-	if err := s.db.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
+	asks := engine.Step{Text: s.Text(onceTable.Insert), Args: onceTable.Rows(s.DB.Dialect(), s.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	if err := s.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}
 	if once, err := s.Idempotency.Get(t.Context(), "k"); err != nil || once.Object != "k" {
 		t.Errorf("the key is of %q: %v", once.Object, err)
 	}
-	if err := s.db.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
+	if err := s.DB.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrForeseen)
 	}
 	if _, err := s.Idempotency.Get(t.Context(), "other"); !errors.Is(err, ErrNotFound) {

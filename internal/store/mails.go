@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -36,7 +37,7 @@ var (
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
-var mailDuty = newDuty("mails", "mails", "d.due_at > 0", mailsTable.List)
+var mailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", mailsTable.List)
 
 type noticeDoc struct {
 	To          string       `json:"to"`
@@ -73,17 +74,17 @@ func readNotice(text string, n *pay.WalletNotice) error {
 
 // Lease takes e-mails that are due; nobody else gets them before until.
 func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
-	return leased(ctx, s.b, mailDuty, mailsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, mailDuty, mailsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time.
 func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
-	return one(ctx, s.b, countMails, scanInt, merchant, table.Micros(since))
+	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since))
 }
 
 // Waiting counts the e-mails that are not over.
 func (s *Mails) Waiting(ctx context.Context) (int64, error) {
-	return one(ctx, s.b, waitingMails, scanInt)
+	return base.One(ctx, s.b, waitingMails, base.ScanInt)
 }
 
 // mailRules are the invariants of e-mails (check.go).

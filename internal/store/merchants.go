@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -108,21 +109,21 @@ var (
 
 // Get reads a merchant by id.
 func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
-	return one(ctx, s.b, selectMerchant, merchantsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectMerchant, merchantsTable.Scan(s.b.Personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + merchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, from behind one.
 func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
-	return many(ctx, s.b, listMerchants, merchantsTable.Scan(s.b.personal), after, limit)
+	return base.Many(ctx, s.b, listMerchants, merchantsTable.Scan(s.b.Personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // Count says how many merchants there are.
 func (s *Merchants) Count(ctx context.Context) (int64, error) {
-	return one(ctx, s.b, countMerchants, scanInt)
+	return base.One(ctx, s.b, countMerchants, base.ScanInt)
 }
 
 var (
@@ -134,17 +135,17 @@ var selectLogo = engine.Statement(`SELECT ` + logosTable.List + ` FROM logos WHE
 
 // Logo reads a shop's picture.
 func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
-	return one(ctx, s.b, selectLogo, logosTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectLogo, logosTable.Scan(s.b.Personal), id)
 }
 
 // Shop reads a shop by id.
 func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
-	return one(ctx, s.b, selectShop, shopsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectShop, shopsTable.Scan(s.b.Personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
 func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
-	return many(ctx, s.b, selectShops, shopsTable.Scan(s.b.personal), merchant)
+	return base.Many(ctx, s.b, selectShops, shopsTable.Scan(s.b.Personal), merchant)
 }
 
 var (
@@ -156,22 +157,22 @@ var (
 
 // ByHash reads a key by its keyed hash.
 func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
-	return one(ctx, s.b, selectKeyByHash, keysTable.Scan(s.b.personal), hash)
+	return base.One(ctx, s.b, selectKeyByHash, keysTable.Scan(s.b.Personal), hash)
 }
 
 // Get reads a key by id.
 func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
-	return one(ctx, s.b, selectKey, keysTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectKey, keysTable.Scan(s.b.Personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
 func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
-	return many(ctx, s.b, selectKeys, keysTable.Scan(s.b.personal), merchant)
+	return base.Many(ctx, s.b, selectKeys, keysTable.Scan(s.b.Personal), merchant)
 }
 
 // Shown lists the keys that are shown so, those that are revoked too: ten at most.
 func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
-	return many(ctx, s.b, selectKeysShown, keysTable.Scan(s.b.personal), preview)
+	return base.Many(ctx, s.b, selectKeysShown, keysTable.Scan(s.b.Personal), preview)
 }
 
 var (
@@ -183,26 +184,26 @@ var (
 
 // Login reads the login that a refresh token belongs to.
 func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
-	return one(ctx, s.b, selectLogin, loginsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectLogin, loginsTable.Scan(s.b.Personal), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
 func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
-	return many(ctx, s.b, selectGoodLogins, loginsTable.Scan(s.b.personal), merchant, table.Micros(now), key, limit)
+	return base.Many(ctx, s.b, selectGoodLogins, loginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
 }
 
 // Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
 // keys by id and hash.
 func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
-	logins, err = many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
+	logins, err = base.Many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
 	}, table.Micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.b.query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
+	err = s.b.Query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)
@@ -230,7 +231,7 @@ func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, 
 		if err != nil {
 			return nil, err
 		}
-		missing := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
+		missing := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
 		for _, rail := range rails {
 			if _, known := ids[rail]; !known {
 				missing.Text(rail).Number(int64(missing.N + 1)).Next()
@@ -239,16 +240,16 @@ func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, 
 		if missing.N == 0 {
 			return ids, nil
 		}
-		if err := s.b.db.Lease(ctx, s.b.text(insertRailIDs), missing.Args(), nil); err != nil {
+		if err := s.b.DB.Lease(ctx, s.b.Text(insertRailIDs), missing.Args(), nil); err != nil {
 			return nil, fmt.Errorf("give rails their ids: %w", err)
 		}
 	}
 	return nil, errors.New("give rails their ids: other nodes were always first")
 }
 
-func railIDs(ctx context.Context, b *base) (map[string]int64, error) {
+func railIDs(ctx context.Context, b *base.Base) (map[string]int64, error) {
 	ids := map[string]int64{}
-	err := b.query(ctx, selectRailIDs, nil, func(r engine.Row) error {
+	err := b.Query(ctx, selectRailIDs, nil, func(r engine.Row) error {
 		var rail string
 		var id int64
 		err := r.Scan(&rail, &id)

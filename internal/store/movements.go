@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -42,9 +43,9 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // from the newest one backwards.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
+func (s *Books) Movements(ctx context.Context, scope pay.Scope, page base.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
-	err := s.b.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
+	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
@@ -55,7 +56,7 @@ func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pa
 		case err != nil || len(list) == page.Limit:
 			return list, total, err
 		case read < transfers && !found:
-			return nil, total, ErrNotFound
+			return nil, total, base.ErrNotFound
 		case read < transfers:
 			return list, total, nil
 		}
@@ -64,11 +65,11 @@ func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pa
 
 // movements shows the newest transfers, and says how many it read, and whether the movement that
 // the page stands behind is among them.
-func movements(ctx context.Context, b *base, scope pay.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
+func movements(ctx context.Context, b *base.Base, scope pay.Scope, page base.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
-	err = b.query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r engine.Row) error {
+	err = b.Query(ctx, selectMovements, []any{scope.Merchant, scope.Live, transfers}, func(r engine.Row) error {
 		if read++; len(list) == page.Limit {
 			return nil
 		}
@@ -101,9 +102,9 @@ func movements(ctx context.Context, b *base, scope pay.Scope, page Page, transfe
 // transfers, as many as depth says, and counts what it found.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page base.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
-	err = s.b.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
+	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		others[id] = true
@@ -114,7 +115,7 @@ func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, d
 	}
 	var balances ledger.Balances
 	found := page.After == ""
-	err = s.b.query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
+	err = s.b.Query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
 		var shop string
 		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
 		if err != nil {
@@ -139,7 +140,7 @@ func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, d
 		return nil
 	})
 	if err == nil && !found {
-		err = ErrNotFound
+		err = base.ErrNotFound
 	}
 	return list, total, err
 }

@@ -88,7 +88,7 @@ func (s *core) clock() int64 {
 	switch {
 	case s.now != nil:
 		return s.now().UnixMicro()
-	case s.db.Dialect() == engine.SQLite:
+	case s.DB.Dialect() == engine.SQLite:
 		return time.Now().UnixMicro() // one machine, one clock
 	}
 	return 0
@@ -161,7 +161,7 @@ func (n *node) renew() (any, error) {
 		}
 		asked := time.Now()
 		var until int64
-		err := n.s.db.Hold(ctx, n.s.text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r engine.Row) error { return r.Scan(&until) })
+		err := n.s.DB.Hold(ctx, n.s.Text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r engine.Row) error { return r.Scan(&until) })
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (n *node) renew() (any, error) {
 			}
 			return nil, nil
 		}
-		n.s.log.Warn("this node was taken for dead: it goes on under another name", "node", name)
+		n.s.Log.Warn("this node was taken for dead: it goes on under another name", "node", name)
 		name = ""
 	}
 	return nil, errors.New("the node cannot join")
@@ -182,7 +182,7 @@ func (n *node) renew() (any, error) {
 
 // length is the lease's. Nobody takes over from whoever serves a file alone.
 func (n *node) length() time.Duration {
-	if n.s.db.Alone() {
+	if n.s.DB.Alone() {
 		return 100 * 365 * 24 * time.Hour
 	}
 	return nodeLease
@@ -209,7 +209,7 @@ func (n *node) keep() {
 			n.drop(name)
 		}
 		if err != nil && !failing && n.s.life.Err() == nil {
-			n.s.log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
+			n.s.Log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
 		}
 		failing = err != nil
 	}
@@ -232,8 +232,8 @@ func (n *node) renewOrLeave() (any, error) {
 func (n *node) drop(name string) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeRenewal)
 	defer cancel()
-	if err := n.s.db.Lease(ctx, n.s.text(dropNode), []any{name}, nil); err != nil {
-		n.s.log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
+	if err := n.s.DB.Lease(ctx, n.s.Text(dropNode), []any{name}, nil); err != nil {
+		n.s.Log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
 	}
 }
 
@@ -242,20 +242,20 @@ func (n *node) drop(name string) {
 //
 // Errors: that another one serves it, ErrNoHold.
 func (s *core) Serve(ctx context.Context) error {
-	if err := s.db.Claim(); err != nil {
+	if err := s.DB.Claim(); err != nil {
 		return err
 	}
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
-	if !s.db.Alone() {
+	if !s.DB.Alone() {
 		s.group.Go(s.node.keep)
 	}
 	if s.shared != nil { // the schema of a simulation is whole, and no newer program comes while weeks pass
 		return nil
 	}
-	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.db, s.log) })
-	if !s.db.Alone() {
+	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.DB, s.Log) })
+	if !s.DB.Alone() {
 		s.group.Go(s.live)
 	}
 	return nil
@@ -278,7 +278,7 @@ func (s *core) live() {
 // returns how many rows that is. due is a time of the rows' clock that has passed.
 func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
-	if s.db.Alone() {
+	if s.DB.Alone() {
 		if s.node.looks.Load() > 0 {
 			return 0, nil // nobody came since
 		}
@@ -289,7 +289,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		me = h.node
 	}
 	lapsed := 0
-	err := s.db.Lease(ctx, s.text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
+	err := s.DB.Lease(ctx, s.Text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
@@ -297,10 +297,10 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
-	err = s.db.Lease(ctx, s.text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
+	err = s.DB.Lease(ctx, s.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
-		s.log.Warn("a node is gone: its calls are asked about", "node", other)
+		s.Log.Warn("a node is gone: its calls are asked about", "node", other)
 		return err
 	})
 	if err != nil {
@@ -308,14 +308,14 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	}
 	taken := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.db.Lease(ctx, s.text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
+		if err := s.DB.Lease(ctx, s.Text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
 			return taken, fmt.Errorf("take over: %w", err)
 		}
 	}
-	if err := s.db.Lease(ctx, s.text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
+	if err := s.DB.Lease(ctx, s.Text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
 		return taken, fmt.Errorf("drop nodes: %w", err)
 	}
-	if err := s.db.Lease(ctx, s.text(dropCommitters), nil, nil); err != nil {
+	if err := s.DB.Lease(ctx, s.Text(dropCommitters), nil, nil); err != nil {
 		return taken, fmt.Errorf("drop committers: %w", err)
 	}
 	return taken, nil
@@ -327,5 +327,5 @@ func (n *node) leave(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	return n.s.db.Lease(ctx, n.s.text(dropNode), []any{h.node}, nil)
+	return n.s.DB.Lease(ctx, n.s.Text(dropNode), []any{h.node}, nil)
 }

@@ -1,6 +1,6 @@
 package store
 
-import "cmp"
+import "github.com/cascadapay/cascada/internal/store/base"
 
 // Store is a database. It is safe for use by many goroutines. Close it when
 // nobody uses it any more.
@@ -41,103 +41,96 @@ type Store struct {
 func newStore(c *core) *Store {
 	return &Store{
 		core:            c,
-		Payments:        &Payments{c.base},
-		Claims:          &Claims{c.base},
-		Accounts:        &Accounts{c.base},
-		Rules:           &Rules{c.base},
-		Rates:           &Rates{c.base},
-		Merchants:       &Merchants{c.base},
-		Keys:            &Keys{c.base},
-		Operators:       &Operators{c.base},
-		Secrets:         &Secrets{c.base},
-		Audit:           &Audit{c.base},
-		Wallets:         &Wallets{c.base},
-		Withdrawals:     &Withdrawals{c.base},
-		Batches:         &Batches{c.base},
-		Books:           &Books{c.base},
-		Settlements:     &Settlements{c.base},
-		Reserves:        &Reserves{c.base},
-		Reconciliations: &Reconciliations{c.base},
-		Subscriptions:   &Subscriptions{c.base},
-		Deliveries:      &Deliveries{c.base},
-		Replays:         &Replays{c.base},
-		Events:          &Events{c.base},
-		Sessions:        &Sessions{c.base},
-		Verifications:   &Verifications{c.base},
-		Mails:           &Mails{c.base},
-		Receipts:        &Receipts{c.base},
-		Idempotency:     &Idempotency{c.base},
-		Clocks:          &Clocks{c.base},
-		Recoveries:      &Recoveries{c.base},
+		Payments:        &Payments{c.Base},
+		Claims:          &Claims{c.Base},
+		Accounts:        &Accounts{c.Base},
+		Rules:           &Rules{c.Base},
+		Rates:           &Rates{c.Base},
+		Merchants:       &Merchants{c.Base},
+		Keys:            &Keys{c.Base},
+		Operators:       &Operators{c.Base},
+		Secrets:         &Secrets{c.Base},
+		Audit:           &Audit{c.Base},
+		Wallets:         &Wallets{c.Base},
+		Withdrawals:     &Withdrawals{c.Base},
+		Batches:         &Batches{c.Base},
+		Books:           &Books{c.Base},
+		Settlements:     &Settlements{c.Base},
+		Reserves:        &Reserves{c.Base},
+		Reconciliations: &Reconciliations{c.Base},
+		Subscriptions:   &Subscriptions{c.Base},
+		Deliveries:      &Deliveries{c.Base},
+		Replays:         &Replays{c.Base},
+		Events:          &Events{c.Base},
+		Sessions:        &Sessions{c.Base},
+		Verifications:   &Verifications{c.Base},
+		Mails:           &Mails{c.Base},
+		Receipts:        &Receipts{c.Base},
+		Idempotency:     &Idempotency{c.Base},
+		Clocks:          &Clocks{c.Base},
+		Recoveries:      &Recoveries{c.Base},
 	}
 }
 
 // The nouns. Their methods stand beside the tables that they read.
 type (
 	// Payments are payments, in flight or not.
-	Payments struct{ b *base }
+	Payments struct{ b *base.Base }
 	// Claims are refunds and disputes, with their evidence.
-	Claims struct{ b *base }
+	Claims struct{ b *base.Base }
 	// Accounts are accounts at providers.
-	Accounts struct{ b *base }
+	Accounts struct{ b *base.Base }
 	// Rules are the versions of the routing rules.
-	Rules struct{ b *base }
+	Rules struct{ b *base.Base }
 	// Rates are exchange rates, their feeds, and the rails that go by them.
-	Rates struct{ b *base }
+	Rates struct{ b *base.Base }
 	// Merchants are merchants, their shops and pictures.
-	Merchants struct{ b *base }
+	Merchants struct{ b *base.Base }
 	// Keys are API keys, their logins and uses.
-	Keys struct{ b *base }
+	Keys struct{ b *base.Base }
 	// Operators are who operates the service.
-	Operators struct{ b *base }
+	Operators struct{ b *base.Base }
 	// Secrets are the service's own secrets.
-	Secrets struct{ b *base }
+	Secrets struct{ b *base.Base }
 	// Audit is what was done, and from where.
-	Audit struct{ b *base }
+	Audit struct{ b *base.Base }
 	// Wallets are where merchants are paid.
-	Wallets struct{ b *base }
+	Wallets struct{ b *base.Base }
 	// Withdrawals are what merchants are paid, and what that keeps to.
-	Withdrawals struct{ b *base }
+	Withdrawals struct{ b *base.Base }
 	// Batches are files of payouts for banks.
-	Batches struct{ b *base }
+	Batches struct{ b *base.Base }
 	// Books are balances and transfers.
-	Books struct{ b *base }
+	Books struct{ b *base.Base }
 	// Settlements are settlements with their lines and documents.
-	Settlements struct{ b *base }
+	Settlements struct{ b *base.Base }
 	// Reserves are what is held of a day, and released.
-	Reserves struct{ b *base }
+	Reserves struct{ b *base.Base }
 	// Reconciliations are comparisons with providers' reports.
-	Reconciliations struct{ b *base }
+	Reconciliations struct{ b *base.Base }
 	// Subscriptions are endpoints of webhooks, and inboxes.
-	Subscriptions struct{ b *base }
+	Subscriptions struct{ b *base.Base }
 	// Deliveries are deliveries of events, and the fan-outs that make them.
-	Deliveries struct{ b *base }
+	Deliveries struct{ b *base.Base }
 	// Replays are replays of events to an endpoint.
-	Replays struct{ b *base }
+	Replays struct{ b *base.Base }
 	// Events are what happened.
-	Events struct{ b *base }
+	Events struct{ b *base.Base }
 	// Sessions are checkout sessions.
-	Sessions struct{ b *base }
+	Sessions struct{ b *base.Base }
 	// Verifications are how merchants prove who they are.
-	Verifications struct{ b *base }
+	Verifications struct{ b *base.Base }
 	// Mails are e-mails to merchants.
-	Mails struct{ b *base }
+	Mails struct{ b *base.Base }
 	// Receipts are what providers told.
-	Receipts struct{ b *base }
+	Receipts struct{ b *base.Base }
 	// Idempotency is the keys that may be used once.
-	Idempotency struct{ b *base }
+	Idempotency struct{ b *base.Base }
 	// Clocks are test clocks.
-	Clocks struct{ b *base }
+	Clocks struct{ b *base.Base }
 	// Recoveries are what is known of a restore, and how far old data was looked through.
-	Recoveries struct{ b *base }
+	Recoveries struct{ b *base.Base }
 )
 
 // Page is a part of a list.
-type Page struct {
-	Limit, Offset int
-	After         string // in place of Offset: what stands behind the row of this id; "" for all
-}
-
-// before is the bound of a list whose newest rows come first, with the highest ids: what stands
-// behind a row has lower ones.
-func before(id string) string { return cmp.Or(id, behindAll) }
+type Page = base.Page

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -40,14 +41,14 @@ var (
 // are looked at in their own order: an index by time would cost each payment more
 // than this costs in a day.
 func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
-	last, err = one(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+	last, err = base.One(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
 	}
-	return last, s.b.db.Lease(ctx, s.b.text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
+	return last, s.b.DB.Lease(ctx, s.b.Text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
 }
 
 // Get reads a key that was used.
 func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
-	return one(ctx, s.b, selectOnce, onceTable.Scan(s.b.personal), key)
+	return base.One(ctx, s.b, selectOnce, onceTable.Scan(s.b.Personal), key)
 }

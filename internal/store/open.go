@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -20,21 +21,21 @@ const isOpen = `d.status IN ('pending', 'needs_evidence', 'under_review')`
 
 var openWorks = []openWork{
 	{"unknown outcome", `SELECT min(u.at) FROM (
-  SELECT min(d.unsure_at) AS at FROM payments AS d WHERE d.unsure_at > 0 AND NOT ` + onClock + `
-  UNION ALL SELECT min(d.unsure_at) FROM processing AS d WHERE d.unsure_at > 0 AND NOT ` + onClock + `) AS u`},
-	{"refund", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'user_dispute' AND NOT ` + onClock},
+  SELECT min(d.unsure_at) AS at FROM payments AS d WHERE d.unsure_at > 0 AND NOT ` + base.OnClock + `
+  UNION ALL SELECT min(d.unsure_at) FROM processing AS d WHERE d.unsure_at > 0 AND NOT ` + base.OnClock + `) AS u`},
+	{"refund", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'user_dispute' AND NOT ` + base.OnClock},
 	// An inquiry that waits for a time, or for its provider, is due then.
-	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'inquiry' AND NOT ` + onClock},
+	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'inquiry' AND NOT ` + base.OnClock},
 	{"dispute under review", `SELECT min(d.created_at) FROM claims AS d
-  WHERE ` + isOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + onClock},
-	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + onClock},
+  WHERE ` + isOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + base.OnClock},
+	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + base.OnClock},
 	{"withdrawal without money", `SELECT min(d.created_at) FROM withdrawals AS d
-  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + onClock},
+  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + base.OnClock},
 	{"withdrawal that is held", `SELECT min(d.created_at) FROM withdrawals AS d
-  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} NOT IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + onClock},
+  WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} NOT IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + base.OnClock},
 	{"notification that does not fit", `SELECT min(m.at) FROM misfits AS m`},
 	{"verification", `SELECT min(d.updated_at) FROM verifications AS d
-  WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + onClock},
+  WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + base.OnClock},
 	{"settlement to be paid", `SELECT min(d.period_end) FROM settlements AS d WHERE d.status = 'closed' AND d.live`},
 	{"row that cannot be read", `SELECT min(q.since) FROM (` + selectQuarantined + `) AS q`},
 }
@@ -50,7 +51,7 @@ func OpenKinds() (kinds []string) {
 // WorkKinds lists the kinds of due work that OldestDue tells of.
 func WorkKinds() (kinds []string) {
 	for _, d := range duties() {
-		kinds = append(kinds, d.name)
+		kinds = append(kinds, d.Name)
 	}
 	return append(kinds, sealWork)
 }
@@ -67,7 +68,7 @@ var selectOldestOpen = engine.Statement(func() string {
 // there is none.
 func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	open := map[string]time.Time{}
-	err := s.query(ctx, selectOldestOpen, nil, func(r engine.Row) error {
+	err := s.Query(ctx, selectOldestOpen, nil, func(r engine.Row) error {
 		var kind string
 		var at int64
 		err := r.Scan(&kind, &at)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -35,17 +36,17 @@ var (
 
 // List lists all operators by name, the removed ones too.
 func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
-	return many(ctx, s.b, listOperators, operatorsTable.Scan(s.b.personal))
+	return base.Many(ctx, s.b, listOperators, operatorsTable.Scan(s.b.Personal))
 }
 
 // Get reads an operator by name. ErrNotFound where there never was one.
 func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
-	return one(ctx, s.b, selectOperator, operatorsTable.Scan(s.b.personal), name)
+	return base.One(ctx, s.b, selectOperator, operatorsTable.Scan(s.b.Personal), name)
 }
 
 // ByHash finds who has a token, by its keyed hash.
 func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
-	return one(ctx, s.b, selectOperatorByHash, operatorsTable.Scan(s.b.personal), hash)
+	return base.One(ctx, s.b, selectOperatorByHash, operatorsTable.Scan(s.b.Personal), hash)
 }
 
 // operatorRules are the invariants of operators (check.go).

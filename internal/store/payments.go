@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -154,7 +155,7 @@ SELECT ` + paymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AN
 
 // Get reads one payment of a shop. ErrNotFound also where it is another's.
 func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
-	return one(ctx, s.b, selectPayment, paymentsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectPayment, paymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 var selectAnyPayment = engine.Statement(`
@@ -165,7 +166,7 @@ SELECT ` + paymentsTable.List + ` FROM processing WHERE id = $1`)
 // Any reads a payment of any tenant, for what providers tell us and for
 // our own loops; never for what a merchant asks.
 func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
-	return one(ctx, s.b, selectAnyPayment, paymentsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnyPayment, paymentsTable.Scan(s.b.Personal), id)
 }
 
 var (
@@ -179,7 +180,7 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 	versions := make(map[string]int64, len(ids))
 	// One that leaves the second table meanwhile is in the first one when that is read after it.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
-		err := s.b.query(ctx, text, s.b.ids(ids), func(r engine.Row) error {
+		err := s.b.Query(ctx, text, s.b.IDs(ids), func(r engine.Row) error {
 			var id string
 			var version int64
 			err := r.Scan(&id, &version)
@@ -199,8 +200,8 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 // is not stale.
 func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
-	for _, duty := range []duty{processingDuty, pendingDuty, endedDuty} {
-		due, err := leased(ctx, s.b, duty, paymentsTable.Scan(s.b.personal), now, until, limit)
+	for _, duty := range []base.Duty{processingDuty, pendingDuty, endedDuty} {
+		due, err := base.Leased(ctx, s.b, duty, paymentsTable.Scan(s.b.Personal), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -222,11 +223,11 @@ ORDER BY id LIMIT $4`)
 // Between reads the next payments of all merchants after an id and before
 // another, by id, which is by time. It is for the operator.
 func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return many(ctx, s.b, selectBetween, paymentsTable.Scan(s.b.personal), after, before, live, limit)
+	return base.Many(ctx, s.b, selectBetween, paymentsTable.Scan(s.b.Personal), after, before, live, limit)
 }
 
 var (
-	pendingDuty    = newDuty("pending payments", "payments", "d.status = 'pending'", paymentsTable.List)
-	processingDuty = newDuty("processing payments", "processing", "d.due_at > 0", paymentsTable.List)
-	endedDuty      = newDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentsTable.List)
+	pendingDuty    = base.NewDuty("pending payments", "payments", "d.status = 'pending'", paymentsTable.List)
+	processingDuty = base.NewDuty("processing payments", "processing", "d.due_at > 0", paymentsTable.List)
+	endedDuty      = base.NewDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", paymentsTable.List)
 )

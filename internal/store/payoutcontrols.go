@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -36,10 +37,10 @@ var (
 // Controls reads what a merchant's withdrawals keep to: its own control and the one of all, as
 // far as there are any.
 func (s *Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
-	return many(ctx, s.b, selectControls, controlsTable.Scan(s.b.personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
+	return base.Many(ctx, s.b, selectControls, controlsTable.Scan(s.b.Personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }
 
 // AllControls reads every control.
 func (s *Withdrawals) AllControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return many(ctx, s.b, selectAllControls, controlsTable.Scan(s.b.personal))
+	return base.Many(ctx, s.b, selectAllControls, controlsTable.Scan(s.b.Personal))
 }

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // work is a duty with how a test makes rows of it.
 type work struct {
-	duty    duty
+	duty    base.Duty
 	table   string
 	columns []engine.Column
 	fields  map[string]string // SQL of columns that are not '', 0 or false
@@ -85,7 +86,7 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 		}
 		do := func(text string) {
 			t.Helper()
-			if err := s.db.Lease(ctx, text, nil, nil); err != nil {
+			if err := s.DB.Lease(ctx, text, nil, nil); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
@@ -97,10 +98,10 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 		do(event("Z"))
 		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		for _, w := range all {
-			t.Run(w.duty.name, func(t *testing.T) {
+			t.Run(w.duty.Name, func(t *testing.T) {
 				bad, spoil, mend := w.insert("BAD", "{"), "", ""
 				if w.table == "reserves" { // it has no document; PostgreSQL lets nothing else in either
-					if s.db.Dialect() == engine.PostgreSQL {
+					if s.DB.Dialect() == engine.PostgreSQL {
 						return
 					}
 					bad = w.insert("BAD", "")
@@ -122,11 +123,11 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 					t.Errorf("after it %d rows are leased: %v", n, err)
 				}
 				list, err := s.Quarantine(ctx)
-				if err != nil || len(list) != 1 || list[0].Work != w.duty.name || list[0].ID != "BAD" || list[0].Reason == "" || !list[0].Since.Equal(now) {
+				if err != nil || len(list) != 1 || list[0].Work != w.duty.Name || list[0].ID != "BAD" || list[0].Reason == "" || !list[0].Since.Equal(now) {
 					t.Errorf("set aside are %v, %v", list, err)
 				}
 				found, _ := s.Check(ctx) // a rule may fail on such a row; this one comes first
-				if !slices.ContainsFunc(found, func(b Broken) bool { return b.ID == w.duty.name+" BAD" && b.Rule == quarantineRules[0].name }) {
+				if !slices.ContainsFunc(found, func(b Broken) bool { return b.ID == w.duty.Name+" BAD" && b.Rule == quarantineRules[0].name }) {
 					t.Errorf("Check does not name it: %v", found)
 				}
 				if n, err := w.lease(ctx, now.Add(2*time.Hour), now.Add(3*time.Hour)); err != nil || n != 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -55,8 +56,8 @@ SELECT ` + ratesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads what is known of each currency's rate.
 func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
-	scan := ratesTable.Scan(s.b.personal)
-	return many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
+	scan := ratesTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
@@ -76,8 +77,8 @@ type PastReading struct {
 
 // History lists what was read of a currency, newest first.
 func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	scan := rateHistoryTable.Scan(s.b.personal)
-	return many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
+	scan := rateHistoryTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
 		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
 	}, string(c), limit)
@@ -93,10 +94,10 @@ type RailUse struct{ Rail, Country string }
 // RailsUsed lists what a merchant has taken payments by, from the counters: it
 // scans no payments.
 func (s *Rates) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
-	return many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
+	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
-	}, scope.Merchant, scope.Live, s.b.young())
+	}, scope.Merchant, scope.Live, s.b.Young())
 }
 
 var (
@@ -110,7 +111,7 @@ RETURNING id`)
 // LeaseFeed reports whether the feed of rates is due and this node's to read,
 // until the time. A feed that nobody read before is due.
 func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
-	err = s.b.db.Lease(ctx, s.b.text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
 	})
@@ -122,7 +123,7 @@ func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 
 // SettleFeed says when the feed is due again.
 func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
-	if err := s.b.db.Lease(ctx, s.b.text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
+	if err := s.b.DB.Lease(ctx, s.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -73,7 +74,7 @@ func (r *Reader) current(ctx context.Context, more fs.FS) error {
 
 // read reads a small snapshot.
 func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error {
-	ctx, cancel := context.WithTimeout(ctx, longRead)
+	ctx, cancel := context.WithTimeout(ctx, base.LongRead)
 	defer cancel()
 	c := newChecker(r.db, r.texts, r.key, CheckOptions{})
 	return c.read(ctx, engine.ByAnyPlan, read)

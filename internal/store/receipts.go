@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -35,12 +36,12 @@ SELECT ` + receiptsTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON
 
 // listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
 // place, and hides no other.
-func listedReceipt(b *base) func(engine.Row) (pay.Receipt, error) {
-	scan := receiptsTable.Scan(b.personal)
+func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
+	scan := receiptsTable.Scan(b.Personal)
 	return func(r engine.Row) (pay.Receipt, error) {
 		n, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
-			b.log.Error("a notification cannot be opened", "error", err)
+			b.Log.Error("a notification cannot be opened", "error", err)
 			n.Body, err = []byte(table.Shut), nil
 		}
 		return n, err
@@ -49,18 +50,18 @@ func listedReceipt(b *base) func(engine.Row) (pay.Receipt, error) {
 
 // Get reads a notification as it was kept. ErrNotFound.
 func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
-	return one(ctx, s.b, selectReceipt, receiptsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectReceipt, receiptsTable.Scan(s.b.Personal), id)
 }
 
 // Of reads what was told of a payment, in the order in which it came.
 func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
-	return many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
+	return base.Many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
 }
 
 // Unclosed reads the notifications that did not fit their payments and wait for
 // the operator, of all tenants, the oldest first.
 func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
-	return many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
+	return base.Many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
 }
 
 // What waits for the operator has a row in misfits, so that neither a merchant's
@@ -83,7 +84,7 @@ type Mismatched struct {
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
 func (s *Receipts) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
-	return one(ctx, s.b, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
+	return base.One(ctx, s.b, selectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
 		m.Since = table.FromMicros(since)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -45,7 +46,7 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 // out. It is for the operator.
 func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := many(ctx, s.b, text, paymentsTable.Scan(s.b.personal), s.b.ids(ids)...)
+		found, err := base.Many(ctx, s.b, text, paymentsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -56,14 +57,14 @@ func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, 
 
 // Of reads all claims on payments of any tenant, for the operator.
 func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return many(ctx, s.b, selectClaimsOf, claimsTable.Scan(s.b.personal), s.b.ids(payments)...)
+	return base.Many(ctx, s.b, selectClaimsOf, claimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
 }
 
 // PaymentsOf says which payments claims are on; claims that do not exist are
 // left out.
 func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
-	err := s.b.query(ctx, selectClaimPayments, s.b.ids(claims), func(r engine.Row) error {
+	err := s.b.Query(ctx, selectClaimPayments, s.b.IDs(claims), func(r engine.Row) error {
 		var claim, payment string
 		err := r.Scan(&claim, &payment)
 		found[claim] = payment
@@ -74,16 +75,16 @@ func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]st
 
 // ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
 func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectWithdrawalsByID, withdrawalsTable.Scan(s.b.personal), s.b.ids(ids)...)
+	return base.Many(ctx, s.b, selectWithdrawalsByID, withdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
 // AtEach reads the withdrawals that a payout account calls by references of its own.
 func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
-	r := engine.NewRows(s.b.db.Dialect(), atColumns, len(references))
+	r := engine.NewRows(s.b.DB.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()
 	}
-	return many(ctx, s.b, selectWithdrawalsAt, withdrawalsTable.Scan(s.b.personal), r.Args()...)
+	return base.Many(ctx, s.b, selectWithdrawalsAt, withdrawalsTable.Scan(s.b.Personal), r.Args()...)
 }
 
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
@@ -91,7 +92,7 @@ var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 // Booked lists merchants that have books in an environment, by id, from behind
 // one.
 func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
-	return many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+	return base.Many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
 // Booking is a transfer, as far as it says which payment money moved for.
@@ -105,7 +106,7 @@ type Booking struct {
 // Bookings lists a merchant's transfers of a kind from a time on and before
 // another, in order of time; of that first time itself from behind a transfer.
 func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
-	return many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
+	return base.Many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
 		b.At = table.FromMicros(at)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -67,8 +68,8 @@ var (
 
 // Get reads what is known of a restore; the zero value where there never was one.
 func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
-	v, err := one(ctx, s.b, selectRecovery, recoveriesTable.Scan(s.b.personal))
-	if errors.Is(err, ErrNotFound) {
+	v, err := base.One(ctx, s.b, selectRecovery, recoveriesTable.Scan(s.b.Personal))
+	if errors.Is(err, base.ErrNotFound) {
 		err = nil
 	}
 	return v, err
@@ -76,15 +77,15 @@ func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 
 // FoundAt reads what was found at an account under our reference. ErrNotFound.
 func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
-	return one(ctx, s.b, selectFound, foundTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectFound, foundTable.Scan(s.b.Personal), id)
 }
 
 // FoundBy lists what was found of a request, by the mark of its ids.
 func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
-	return many(ctx, s.b, selectFoundMark, foundTable.Scan(s.b.personal), mark, string(kind))
+	return base.Many(ctx, s.b, selectFoundMark, foundTable.Scan(s.b.Personal), mark, string(kind))
 }
 
 // ListFound lists what was found and is open, or all of it.
 func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
-	return many(ctx, s.b, listFound, foundTable.Scan(s.b.personal), all, limit)
+	return base.Many(ctx, s.b, listFound, foundTable.Scan(s.b.Personal), all, limit)
 }

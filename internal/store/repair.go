@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
@@ -69,7 +70,7 @@ RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' p
 // RepairCounters counts again what the totals of lists are made of, beside commits, and tells each
 // counter that was mended with what it is now. Older programs that count wrongly have to be gone.
 func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) {
-	ctx, cancel := long(ctx)
+	ctx, cancel := base.Long(ctx)
 	defer cancel()
 	for _, text := range []string{repairDeliveries, repairMovements, repairPayments} {
 		list, err := s.repair(ctx, text)
@@ -78,7 +79,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 		}
 	}
 	// Days that no list adds up by itself may be among them.
-	until, err := s.readRolledUp(ctx)
+	until, err := s.ReadRolledUp(ctx)
 	if err != nil {
 		return mended, err
 	}
@@ -96,7 +97,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 func (s *core) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
-		err := s.db.Migrate(ctx, func(m engine.Migrator) error {
+		err := s.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Query(text, func(r engine.Row) error {
 				var what string
 				var n int64

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -84,13 +85,13 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page base.Page) ([]pay.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
-	total, err := one(ctx, s.b, countReplays, scanInt, of...)
+	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listReplays, replaysTable.Scan(s.b.personal), append(of, before(page.After), page.Limit, page.Offset)...)
+	list, err := base.Many(ctx, s.b, listReplays, replaysTable.Scan(s.b.Personal), append(of, base.Before(page.After), page.Limit, page.Offset)...)
 	return list, total, err
 }
 
@@ -105,41 +106,41 @@ func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) 
 	return oldest(ctx, s.b, selectUntried, r)
 }
 
-func oldest(ctx context.Context, b *base, text string, r pay.Replay) (time.Time, error) {
-	at, err := one(ctx, b, text, scanInt, r.Subscription, table.Micros(r.From), table.Micros(r.AfterAt), r.AfterID, typesText(r.Types))
+func oldest(ctx context.Context, b *base.Base, text string, r pay.Replay) (time.Time, error) {
+	at, err := base.One(ctx, b, text, base.ScanInt, r.Subscription, table.Micros(r.From), table.Micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return table.FromMicros(at), err
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
 func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return one(ctx, s.b, selectReplay, replaysTable.Scan(s.b.personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectReplay, replaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay that runs to an endpoint. ErrNotFound where none does.
 func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
-	return one(ctx, s.b, selectRunningReplay, replaysTable.Scan(s.b.personal), subscription)
+	return base.One(ctx, s.b, selectRunningReplay, replaysTable.Scan(s.b.Personal), subscription)
 }
 
 // Lease takes replays whose next step is due.
 func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
-	return leased(ctx, s.b, replayDuty, replaysTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, replayDuty, replaysTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
 // again.
 func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
-	return one(ctx, s.b, countUntried, scanInt, subscription)
+	return base.One(ctx, s.b, countUntried, base.ScanInt, subscription)
 }
 
 // Named reads deliveries by their ids, those that there are.
 func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
 	found := make(map[string]pay.Delivery, len(ids))
-	rows := engine.NewRows(s.b.db.Dialect(), deliveryNames, len(ids))
+	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
 		rows.Text(id).Next()
 	}
-	scan := deliveriesTable.Scan(s.b.personal)
-	err := s.b.query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
+	scan := deliveriesTable.Scan(s.b.Personal)
+	err := s.b.Query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
 		d, err := scan(r)
 		found[d.ID] = d
 		return err
@@ -152,5 +153,5 @@ var deliveryNames = engine.ParseColumns("name TEXT")
 // The tables of due work. One that is not in duties has no gauge, and its
 // statements are not known to the store.
 var (
-	replayDuty = newDuty("replays", "replays", "d.due_at > 0", replaysTable.List)
+	replayDuty = base.NewDuty("replays", "replays", "d.due_at > 0", replaysTable.List)
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -32,11 +33,11 @@ var reservesTable = table.Describe(table.Table[pay.Reserve]{
 	},
 })
 
-var reserveDuty = newDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.List)
+var reserveDuty = base.NewDuty("reserve releases", "reserves", "d.due_at > 0", reservesTable.List)
 
 // Lease takes days whose reserve is due to be released.
 func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
-	return leased(ctx, s.b, reserveDuty, reservesTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, reserveDuty, reservesTable.Scan(s.b.Personal), now, until, limit)
 }
 
 var (
@@ -48,11 +49,11 @@ SELECT ` + reservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $
 // ByID reads the reserves of days by id; those that have no row are left
 // out.
 func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
-	wanted := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
+	wanted := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
 	}
-	list, err := many(ctx, s.b, selectReserves, reservesTable.Scan(s.b.personal), wanted.Args()...)
+	list, err := base.Many(ctx, s.b, selectReserves, reservesTable.Scan(s.b.Personal), wanted.Args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -63,7 +64,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 // Next lists the merchant's days whose reserve is still held, the
 // first to be released first.
 func (s *Reserves) Next(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
-	return many(ctx, s.b, listReserves, reservesTable.Scan(s.b.personal), scope.Merchant, scope.Live, limit)
+	return base.Many(ctx, s.b, listReserves, reservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
 // laterKinds is the kinds that settlements claim, without captures, as SQL.
@@ -105,7 +106,7 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 		queries = append(queries, unsettledCaptures)
 	}
 	for _, text := range queries {
-		err := s.b.query(ctx, text, []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
+		err := s.b.Query(ctx, text, []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 			var day, amount int64
 			err := r.Scan(&day, &amount)
 			days[table.FromMicros(day)] += amount
@@ -121,6 +122,6 @@ func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Ti
 // GivenBack is what transfers that no settlement has claimed gave back of a
 // day's reserve, in USD cents.
 func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
-	sum, err := one(ctx, s.b, givenBack, scanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
+	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -37,17 +38,17 @@ var (
 
 // Mark is the newest version of the routing rules, 0 where there never were any.
 func (s *Rules) Mark(ctx context.Context) (int64, error) {
-	return one(ctx, s.b, selectRulesMark, scanInt)
+	return base.One(ctx, s.b, selectRulesMark, base.ScanInt)
 }
 
 // Get reads a version of the routing rules. ErrNotFound where there is none.
 func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
-	return one(ctx, s.b, selectRules, rulesTable.Scan(s.b.personal), version)
+	return base.One(ctx, s.b, selectRules, rulesTable.Scan(s.b.Personal), version)
 }
 
 // List reads the newest versions, newest first.
 func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
-	return many(ctx, s.b, selectRulesList, rulesTable.Scan(s.b.personal), limit)
+	return base.Many(ctx, s.b, selectRulesList, rulesTable.Scan(s.b.Personal), limit)
 }
 
 // rulesRules are the invariants of the routing rules (check.go).

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -180,17 +181,17 @@ const (
 func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
-	marks, err := many(ctx, s.base, selectMarks, scanMark, sealMarks)
+	marks, err := base.Many(ctx, s.Base, selectMarks, scanMark, sealMarks)
 	if err != nil || len(marks) == 0 {
 		return false, err
 	}
 	h := seal.New(s.sealKey)
 	waiting := chains{}
-	taken := engine.NewRows(s.db.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
+	taken := engine.NewRows(s.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
 	for _, m := range marks {
 		if err := m.read(h, waiting); err != nil {
 			// It stays, for Check to name; whoever put it there wanted it sealed.
-			s.log.Error("rows that the service did not write wait to be sealed", "error", err)
+			s.Log.Error("rows that the service did not write wait to be sealed", "error", err)
 			continue
 		}
 		taken.Number(m.at).Text(m.id).Next()
@@ -202,9 +203,9 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = applySlowly(ctx, s.db, []engine.Step{
-		{Text: s.text(takeMarks), Args: taken.Args(), Want: taken.N},
-		{Text: s.text(insertBlocks), Args: blockArgs(s.db.Dialect(), blocks), Want: len(blocks)},
+	err = base.ApplySlowly(ctx, s.DB, []engine.Step{
+		{Text: s.Text(takeMarks), Args: taken.Args(), Want: taken.N},
+		{Text: s.Text(insertBlocks), Args: blockArgs(s.DB.Dialect(), blocks), Want: len(blocks)},
 	})
 	switch {
 	case errors.Is(err, engine.ErrLost):
@@ -244,11 +245,11 @@ func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, n
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
 func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
-	asked := engine.NewRows(s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
+	asked := engine.NewRows(s.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
 		asked.Text(t.merchant).Flag(t.live).Next()
 	}
-	list, err := many(ctx, s.base, selectHeads, scanHead, asked.Args()...)
+	list, err := base.Many(ctx, s.Base, selectHeads, scanHead, asked.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}
@@ -258,7 +259,7 @@ func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, er
 	}
 	for _, t := range of {
 		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
-			s.log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
+			s.Log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
 				"chain", seal.Chain(t.merchant, t.live), "was", seen.N, "is", is.N)
 		}
 		s.heights[t] = heads[t]

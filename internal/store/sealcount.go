@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -178,7 +179,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 			continue
 		}
 		var is sumOf
-		err := ask(sealedOf(head).idsIn, []any{head, head + behindAll}, func(r engine.Row) error {
+		err := ask(sealedOf(head).idsIn, []any{head, head + base.BehindAll}, func(r engine.Row) error {
 			var id string
 			err := r.Scan(&id)
 			if fresh[id] == 0 {
@@ -201,7 +202,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
 		for _, r := range []rule{{ruleSealed, sealedOf(head).unsealed}, {ruleOnce, selectTwice}} {
-			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+behindAll); err != nil {
+			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+base.BehindAll); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -53,14 +54,14 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 
 // List lists the service's secrets, oldest first, without those that were dropped.
 func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
-	return many(ctx, s.b, selectSecrets, secretsTable.Scan(s.b.personal))
+	return base.Many(ctx, s.b, selectSecrets, secretsTable.Scan(s.b.Personal))
 }
 
 // Uses reads uses of keys as they were noted, by id, and counts from how many addresses
 // each of the keys was used.
 func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
-	ids, keys := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
+	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
 		ids.Text(u.ID()).Next()
 		if _, asked := addresses[u.Key]; !asked {
@@ -68,14 +69,14 @@ func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pa
 			keys.Text(u.Key).Next()
 		}
 	}
-	list, err := many(ctx, s.b, selectKeyUses, keyUsesTable.Scan(s.b.personal), ids.Args()...)
+	list, err := base.Many(ctx, s.b, selectKeyUses, keyUsesTable.Scan(s.b.Personal), ids.Args()...)
 	for _, u := range list {
 		known[u.ID()] = u
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.b.query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
+	err = s.b.Query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
 		var key string
 		var n int64
 		err := r.Scan(&key, &n)
@@ -94,7 +95,7 @@ type KeyUsage struct {
 // Usages tells of a merchant's keys, by id. Those that were not used are left out.
 func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
-	err := s.b.query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
+	err := s.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
 		var key string
 		var last, n int64
 		err := r.Scan(&key, &last, &n)

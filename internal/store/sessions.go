@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -64,22 +65,22 @@ var (
 // ByHash reads a session by the keyed hash of its token, which is the
 // credential: whose session it is follows from the row.
 func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
-	return one(ctx, s.b, selectSessionByHash, sessionsTable.Scan(s.b.personal), hash)
+	return base.One(ctx, s.b, selectSessionByHash, sessionsTable.Scan(s.b.Personal), hash)
 }
 
 // Of reads the session that a payment was chosen in.
 func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
-	return one(ctx, s.b, selectSessionOf, sessionsTable.Scan(s.b.personal), payment)
+	return base.One(ctx, s.b, selectSessionOf, sessionsTable.Scan(s.b.Personal), payment)
 }
 
 // Get reads a shop's session. ErrNotFound also where it is another's.
 func (s *Sessions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
-	return one(ctx, s.b, selectSession, sessionsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectSession, sessionsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Lease takes checkouts whose time is over.
 func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
-	return leased(ctx, s.b, sessionDuty, sessionsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, sessionDuty, sessionsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // Ids begin with their time, so the oldest are the first of the primary key.
@@ -91,7 +92,7 @@ RETURNING id`)
 // is the smallest id of a moment, and returns how many.
 func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
-	err := s.b.db.Lease(ctx, s.b.text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
+	err := s.b.DB.Lease(ctx, s.b.Text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++
 		var id string
 		return r.Scan(&id)
@@ -99,4 +100,4 @@ func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, err
 	return n, err
 }
 
-var sessionDuty = newDuty("checkouts", "sessions", "d.due_at > 0", sessionsTable.List)
+var sessionDuty = base.NewDuty("checkouts", "sessions", "d.due_at > 0", sessionsTable.List)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -135,8 +136,8 @@ type Unopened struct {
 
 // Unopened lists merchants who have no open settlement yet.
 func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
-	scan := merchantsTable.Scan(s.b.personal)
-	return many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
+	scan := merchantsTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
 		u.Merchant, err = scan(table.With(r, &u.Live))
 		return u, err
 	}, limit)
@@ -161,7 +162,7 @@ var firstUnsettled = engine.Statement(func() string {
 // on that no settlement has claimed; zero where there is none.
 func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
 	var at int64
-	err := s.b.db.Walk(ctx, s.b.text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
+	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
 	})
 	return table.FromMicros(at), err
@@ -193,7 +194,7 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 	var list []pay.Unsettled
 	scan := scanUnsettled(s.b)
 	args := []any{scope.Merchant, scope.Live, string(kind), table.Micros(from.At), table.Micros(matured), limit}
-	err := s.b.db.Walk(ctx, s.b.text(text), args, func(r engine.Row) error {
+	err := s.b.DB.Walk(ctx, s.b.Text(text), args, func(r engine.Row) error {
 		u, err := scan(r)
 		list = append(list, u)
 		return err
@@ -202,8 +203,8 @@ func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.C
 }
 
 // scanUnsettled returns what reads a transfer and when its payment was captured.
-func scanUnsettled(b *base) func(engine.Row) (pay.Unsettled, error) {
-	scan := transfersTable.Scan(b.personal)
+func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
+	scan := transfersTable.Scan(b.Personal)
 	return func(r engine.Row) (u pay.Unsettled, err error) {
 		var captured int64
 		u.Transfer, err = scan(table.With(r, &captured))
@@ -250,7 +251,7 @@ WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_a
 func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
-		return pay.Settlement{}, ErrNotFound
+		return pay.Settlement{}, base.ErrNotFound
 	}
 	return batch, err
 }
@@ -258,13 +259,13 @@ func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.
 // Any reads a settlement of any tenant, for the loops and the
 // operator.
 func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
-	return one(ctx, s.b, selectSettlement, settlementsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectSettlement, settlementsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
 func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
-	return one(ctx, s.b, selectOpen, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectOpen, settlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // SettlementFilter selects settlements. Empty fields select all.
@@ -284,24 +285,24 @@ func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFil
 		to = table.Micros(f.To)
 	}
 	args := []any{scope.Merchant, scope.Live, string(f.Status), table.Micros(f.From), to}
-	total, err := one(ctx, s.b, countSettlements, scanInt, args...)
+	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listSettlements, settlementsTable.Scan(s.b.personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listSettlements, settlementsTable.Scan(s.b.Personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // All lists settlements of every tenant, newest first, for the
 // operator.
 func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return many(ctx, s.b, allSettlements, settlementsTable.Scan(s.b.personal), merchant, string(status), limit)
+	return base.Many(ctx, s.b, allSettlements, settlementsTable.Scan(s.b.Personal), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or
 // before. Errors: ErrNotFound.
 func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
-	return one(ctx, s.b, settledBefore, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live, table.Micros(at))
+	return base.One(ctx, s.b, settledBefore, settlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
 var selectLines = engine.Statement(`
@@ -324,12 +325,12 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 // ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
 // lines as offset says.
 func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
-	return many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.personal, linesTable, withOrder), settlement, shop, after, limit, offset)
+	return base.Many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.Personal, linesTable, withOrder), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
 func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
-	return one(ctx, s.b, countShopLines, scanInt, settlement, shop)
+	return base.One(ctx, s.b, countShopLines, base.ScanInt, settlement, shop)
 }
 
 func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
@@ -337,7 +338,7 @@ func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 // Lines reads the listed lines of a settlement after a number. The
 // caller has read the settlement in its own scope.
 func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
-	return many(ctx, s.b, selectLines, table.ScanAnd(s.b.personal, linesTable, withOrder), settlement, after, limit)
+	return base.Many(ctx, s.b, selectLines, table.ScanAnd(s.b.Personal, linesTable, withOrder), settlement, after, limit)
 }
 
 var selectSettled = engine.Statement(`
@@ -346,12 +347,12 @@ SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l 
 // SettledAs tells where the settlements stand that claimed the captures of
 // payments, by payment; those of which no settlement has are left out.
 func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
-	ids := engine.NewRows(s.b.db.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
+	ids := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
 		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
 	}
 	settled := map[string]pay.SettlementStatus{}
-	err := s.b.query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
+	err := s.b.Query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
 		var payment string
 		var status pay.SettlementStatus
 		err := r.Scan(&payment, &status)
@@ -362,19 +363,19 @@ func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[str
 }
 
 var (
-	settlementDuty = newDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", settlementsTable.List)
-	receiptDuty    = newDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", settlementsTable.List)
+	settlementDuty = base.NewDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", settlementsTable.List)
+	receiptDuty    = base.NewDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", settlementsTable.List)
 )
 
 // Lease takes open settlements that are due.
 func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s.b, settlementDuty, settlementsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, settlementDuty, settlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // LeaseReceipts takes settlements that are not open any more and wait for a
 // step.
 func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return leased(ctx, s.b, receiptDuty, settlementsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, receiptDuty, settlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // selectUnpaid is what is closed, not paid, and to be paid out by itself.
@@ -384,12 +385,12 @@ SELECT ` + settlementsTable.List + ` FROM settlements WHERE merchant = $1 AND li
 // Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
 func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
-	return many(ctx, s.b, selectUnpaid, settlementsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
+	return base.Many(ctx, s.b, selectUnpaid, settlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + documentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
 func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
-	return one(ctx, s.b, selectDocument, documentsTable.Scan(s.b.personal), id, scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectDocument, documentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }

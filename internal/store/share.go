@@ -143,7 +143,7 @@ func owner(c *pay.Change) string {
 func (s *core) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
-	s.inCompany.Store(most == shareLimit)
+	s.InCompany.Store(most == shareLimit)
 	for _, w := range all {
 		wait := len(batch) == batchLimit
 		for _, id := range w.guards {

@@ -42,7 +42,7 @@ func (s *core) transaction(batch []*waiting) *trace.Span {
 
 // system names the database as OpenTelemetry does.
 func (s *core) system() string {
-	if s.db.Dialect() == engine.PostgreSQL {
+	if s.DB.Dialect() == engine.PostgreSQL {
 		return "postgresql"
 	}
 	return "sqlite"

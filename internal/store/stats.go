@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -39,8 +40,8 @@ func failure(err error) Failure {
 		err     error
 		failure Failure
 	}{
-		{ErrStale, FailedStale}, {ErrDuplicate, FailedDuplicate}, {ErrInsufficient, FailedInsufficient},
-		{engine.ErrDown, FailedDown}, {ErrUnknown, FailedUnknown}, {engine.ErrBusy, FailedFull},
+		{base.ErrStale, FailedStale}, {base.ErrDuplicate, FailedDuplicate}, {base.ErrInsufficient, FailedInsufficient},
+		{engine.ErrDown, FailedDown}, {base.ErrUnknown, FailedUnknown}, {engine.ErrBusy, FailedFull},
 	} {
 		if errors.Is(err, is.err) {
 			return is.failure
@@ -117,11 +118,11 @@ func (s *core) Stats() Stats {
 }
 
 // Pools tells how the database's connections are used. It asks the database nothing.
-func (s *core) Pools() []engine.Pool { return s.db.Pools() }
+func (s *core) Pools() []engine.Pool { return s.DB.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
 func (s *core) Engine() string {
-	if s.db.Dialect() == engine.PostgreSQL {
+	if s.DB.Dialect() == engine.PostgreSQL {
 		return "postgres"
 	}
 	return "sqlite"
@@ -134,5 +135,5 @@ func (s *core) Tidy(ctx context.Context) error {
 	if s.stats.tidied.Swap(commits) == commits {
 		return nil
 	}
-	return s.db.Tidy(ctx)
+	return s.DB.Tidy(ctx)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -29,13 +30,13 @@ import (
 // are told as they are.
 var (
 	// ErrNotFound: there is no such row, or it is another tenant's.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = base.ErrNotFound
 	// ErrStale: somebody changed a row since it was read. Read and decide again.
-	ErrStale = errors.New("changed since it was read")
+	ErrStale = base.ErrStale
 	// ErrDuplicate: a key that may be used once is taken.
-	ErrDuplicate = errors.New("already done")
+	ErrDuplicate = base.ErrDuplicate
 	// ErrInsufficient: a balance would fall below its floor.
-	ErrInsufficient = errors.New("balance below its floor")
+	ErrInsufficient = base.ErrInsufficient
 	// ErrBusy: the queue of changes is full, or the store is closing. Nothing was written.
 	ErrBusy = engine.ErrBusy
 	// ErrDown: the database cannot be reached now, or does not answer. Nothing was written.
@@ -43,12 +44,11 @@ var (
 	// ErrUnknown: the database did not say in time what became of a change. It may be
 	// written, also later. Whoever gets it reads, or repeats with the same key, before
 	// he decides again.
-	ErrUnknown error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: OutcomeUnknown},
-		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
+	ErrUnknown = base.ErrUnknown
 )
 
 // OutcomeUnknown is the reason of an error after which something may have been done.
-const OutcomeUnknown = "outcome_unknown"
+const OutcomeUnknown = base.OutcomeUnknown
 
 // Options of a Store. The zero value is fit for use.
 type Options struct {
@@ -94,7 +94,7 @@ type Options struct {
 
 // core is what every noun of a Store stands on: the database, and the queue of changes.
 type core struct {
-	*base
+	*base.Base
 	delivered  func([]Dispatch)
 	widened    func()
 	written    func(*pay.Change)
@@ -135,7 +135,7 @@ type core struct {
 
 // SealWith says by which key rows are sealed, and what encrypts personal data, where they are
 // known only once the database is open. It is called before anything is written.
-func (s *core) SealWith(key []byte, c table.Cipher) { s.sealKey, s.personal.Cipher = key, c }
+func (s *core) SealWith(key []byte, c table.Cipher) { s.sealKey, s.Personal.Cipher = key, c }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
@@ -168,7 +168,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
-		base:      &base{db: db, log: o.Log, texts: db.Dialect().Texts(), personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
+		Base:      &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
@@ -178,7 +178,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 		s.name = id.Secret
 	}
 	s.node.s, s.node.joined = s, make(chan struct{}, 1)
-	if _, err := s.readRolledUp(ctx); err != nil {
+	if _, err := s.ReadRolledUp(ctx); err != nil {
 		end()
 		db.Close()
 		return nil, err
@@ -216,11 +216,11 @@ func (s *core) Close() {
 	}
 	if !s.away.Load() {
 		if err := s.leave(); err != nil {
-			s.log.Warn("what this process was is told by the database for a while", "error", err)
+			s.Log.Warn("what this process was is told by the database for a while", "error", err)
 		}
 	}
 	s.end()
-	s.db.Close()
+	s.DB.Close()
 }
 
 // leave removes what others know this process by.
@@ -237,11 +237,11 @@ func (s *core) leave() error {
 // Contract does the contract migrations that are left, and waits so long for older programs to go. It
 // returns what the migrations wait for that are left, nil where none is.
 func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	return s.migrations.Contract(ctx, s.db, s.log, patience)
+	return s.migrations.Contract(ctx, s.DB, s.Log, patience)
 }
 
 // Ping reports whether the database answers.
-func (s *core) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+func (s *core) Ping(ctx context.Context) error { return s.DB.Ping(ctx) }
 
 // proofKept is how long a commit proves that the next one is possible.
 const proofKept = time.Second

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -84,7 +85,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := one(ctx, s.base, storyWithdrawal, withdrawalsTable.Scan(s.personal), id)
+	w, err := base.One(ctx, s.Base, storyWithdrawal, withdrawalsTable.Scan(s.Personal), id)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ type chapter struct {
 
 func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
 	for _, c := range list {
-		lines, err := many(ctx, s.base, c.query, c.line, c.args...)
+		lines, err := base.Many(ctx, s.Base, c.query, c.line, c.args...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -271,7 +272,7 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := claimsTable.Scan(s.personal)(r)
+	c, err := claimsTable.Scan(s.Personal)(r)
 	if err != nil {
 		return "", err
 	}

@@ -52,13 +52,13 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.db.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
 			if err := m.Exec(beforeStrays); err != nil {
 				return err
 			}
 			for _, text := range list.Texts() {
 				if strings.Contains(text, `"strays"`) {
-					return m.Exec(s.db.Dialect().SQL(text))
+					return m.Exec(s.DB.Dialect().SQL(text))
 				}
 			}
 			t.Error("no migration notes late money")

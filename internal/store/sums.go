@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -30,7 +31,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.db.Dialect(), balanceRows, len(deltas))
+	rows := engine.NewRows(w.s.DB.Dialect(), balanceRows, len(deltas))
 	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
 		rows.Text(key.merchant).Flag(key.live)
 		for _, account := range ledger.Accounts() {
@@ -38,21 +39,21 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 		}
 		rows.Number(movements[key]).Next()
 	}
-	return append(steps, engine.Step{Text: w.s.text(upsertBalances), Args: rows.Args()})
+	return append(steps, engine.Step{Text: w.s.Text(upsertBalances), Args: rows.Args()})
 }
 
 // addCounters counts each payment in its day; one of a day that was rolled up,
 // in all days too.
 func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	deltas := map[counter]count{}
-	young := w.s.rolledUp.Load()
+	young := w.s.RolledUp.Load()
 	add := func(k counter, n int64) {
 		c := deltas[k]
 		c.n += n
 		if k.day < young {
 			c.rolled += n
 			all := k
-			all.day = allDays
+			all.day = base.AllDays
 			deltas[all] = count{n: deltas[all].n + n}
 		}
 		deltas[k] = c
@@ -61,7 +62,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
-		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / dayMicros, p.RailID, p.Country, string(p.Status), p.Method}
+		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / base.DayMicros, p.RailID, p.Country, string(p.Status), p.Method}
 		add(key, 1)
 		if p.Stored != "" && p.Stored != pay.Processing {
 			key.status = string(p.Stored)
@@ -72,7 +73,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.text(upsertCounters), Args: w.s.counterArgs(deltas)})
+	return append(steps, engine.Step{Text: w.s.Text(upsertCounters), Args: w.s.counterArgs(deltas)})
 }
 
 // addDeliveryCounters counts what became of deliveries. Pending ones have no
@@ -98,11 +99,11 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.db.Dialect(), deliveryCounterRows, len(deltas))
+	rows := engine.NewRows(w.s.DB.Dialect(), deliveryCounterRows, len(deltas))
 	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
 		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
 	}
-	return append(steps, engine.Step{Text: w.s.text(upsertDeliveryCounters), Args: rows.Args()})
+	return append(steps, engine.Step{Text: w.s.Text(upsertDeliveryCounters), Args: rows.Args()})
 }
 
 // counter is what a list may be filtered by, and a day.
@@ -118,7 +119,7 @@ func (k counter) compare(o counter) int {
 		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
 }
 
-// count is how many payments there are, and how many of them allDays has too.
+// count is how many payments there are, and how many of them base.AllDays has too.
 type count struct{ n, rolled int64 }
 
 var (
@@ -137,7 +138,7 @@ var counterRows = engine.ParseColumns(counterSpec)
 
 // counterArgs are the rows in the order in which every transaction locks them.
 func (s *core) counterArgs(counts map[counter]count) []any {
-	rows := engine.NewRows(s.db.Dialect(), counterRows, len(counts))
+	rows := engine.NewRows(s.DB.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
 		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -25,23 +26,23 @@ SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' A
 
 // Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.
 func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return many(ctx, s.b, selectUnsure, paymentsTable.Scan(s.b.personal), limit)
+	return base.Many(ctx, s.b, selectUnsure, paymentsTable.Scan(s.b.Personal), limit)
 }
 
 // Any reads a withdrawal of any tenant, for the operator; never for what a
 // merchant asks.
 func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectAnyWithdrawal, withdrawalsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnyWithdrawal, withdrawalsTable.Scan(s.b.Personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may
 // have, the oldest first.
 func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectSentWithdrawals, withdrawalsTable.Scan(s.b.personal), limit)
+	return base.Many(ctx, s.b, selectSentWithdrawals, withdrawalsTable.Scan(s.b.Personal), limit)
 }
 
 // Waiting lists withdrawals that are due and wait for something, of all tenants, the
 // oldest first.
 func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return many(ctx, s.b, selectWaitingWithdrawals, withdrawalsTable.Scan(s.b.personal), limit)
+	return base.Many(ctx, s.b, selectWaitingWithdrawals, withdrawalsTable.Scan(s.b.Personal), limit)
 }

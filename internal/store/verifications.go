@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -61,23 +62,23 @@ ORDER BY id DESC LIMIT $3`)
 
 // Get reads a merchant's verification: whichever shop began it.
 func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	return one(ctx, s.b, selectVerification, verificationsTable.Scan(s.b.personal), id, scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectVerification, verificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
 func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
-	return one(ctx, s.b, selectAnyVerification, verificationsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnyVerification, verificationsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads the one that a merchant has not finished.
 func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
-	return one(ctx, s.b, selectOpenVerification, verificationsTable.Scan(s.b.personal), scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectOpenVerification, verificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
 func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
-	return many(ctx, s.b, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
+	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -86,12 +87,12 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 // List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
 func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
-	return many(ctx, s.b, listVerifications, verificationsTable.Scan(s.b.personal), string(status), merchant, limit)
+	return base.Many(ctx, s.b, listVerifications, verificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
 }
 
 // Lease takes verifications that nobody finished in time.
 func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
-	return leased(ctx, s.b, verificationDuty, verificationsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, verificationDuty, verificationsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-var verificationDuty = newDuty("verifications", "verifications", "d.due_at > 0", verificationsTable.List)
+var verificationDuty = base.NewDuty("verifications", "verifications", "d.due_at > 0", verificationsTable.List)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -20,7 +21,7 @@ type Quarantined struct {
 var selectQuarantined = engine.Statement(func() string {
 	var parts []string
 	for _, d := range duties() {
-		parts = append(parts, d.stuck)
+		parts = append(parts, d.Stuck)
 	}
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
@@ -28,7 +29,7 @@ var selectQuarantined = engine.Statement(func() string {
 // Quarantine reads the rows of due work that were set aside because they cannot be
 // read, of all tenants.
 func (s *core) Quarantine(ctx context.Context) ([]Quarantined, error) {
-	return many(ctx, s.base, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
+	return base.Many(ctx, s.Base, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64
 		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)
 		q.Since = table.FromMicros(since)

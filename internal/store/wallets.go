@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -68,41 +69,41 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 // Get reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
 func (s *Wallets) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	return one(ctx, s.b, selectWallet, walletsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectWallet, walletsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet that a shop's withdrawals go to when they
 // name none.
 func (s *Wallets) Default(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
-	return one(ctx, s.b, selectDefaultWallet, walletsTable.Scan(s.b.personal), scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectDefaultWallet, walletsTable.Scan(s.b.Personal), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet that has a destination and is not disabled.
 func (s *Wallets) For(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
-	return one(ctx, s.b, selectWalletFor, walletsTable.Scan(s.b.personal), scope.Shop, scope.Live, fingerprint)
+	return base.One(ctx, s.b, selectWalletFor, walletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
-	total, err := one(ctx, s.b, countWallets, scanInt, scope.Shop, scope.Live, string(status))
+func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page base.Page) ([]pay.Wallet, int64, error) {
+	total, err := base.One(ctx, s.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listWallets, walletsTable.Scan(s.b.personal), scope.Shop, scope.Live, string(status), before(page.After), page.Limit, page.Offset)
+	list, err := base.Many(ctx, s.b, listWallets, walletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, string(status), base.Before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
 // Lease takes wallets whose cool-down is over.
 func (s *Wallets) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
-	return leased(ctx, s.b, walletDuty, walletsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, walletDuty, walletsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 var selectWalletsAfter = engine.Statement(`SELECT ` + walletsTable.List + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads everybody's wallets by their ids from one on, deleted ones too.
 func (s *Wallets) After(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
-	return many(ctx, s.b, selectWalletsAfter, walletsTable.Scan(s.b.personal), id, limit)
+	return base.Many(ctx, s.b, selectWalletsAfter, walletsTable.Scan(s.b.Personal), id, limit)
 }
 
-var walletDuty = newDuty("wallets", "wallets", "d.due_at > 0", walletsTable.List)
+var walletDuty = base.NewDuty("wallets", "wallets", "d.due_at > 0", walletsTable.List)

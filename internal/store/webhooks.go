@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -82,21 +83,21 @@ func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = table.FromMicro
 // Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
 func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
-	return one(ctx, s.b, selectSubscription, table.ScanAnd(s.b.personal, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
 func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
-	return one(ctx, s.b, selectAnySubscription, subscriptionsTable.Scan(s.b.personal), id)
+	return base.One(ctx, s.b, selectAnySubscription, subscriptionsTable.Scan(s.b.Personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
-	total, err := one(ctx, s.b, countSubscriptions, scanInt, scope.Shop, scope.Live)
+func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page base.Page) ([]pay.Subscription, int64, error) {
+	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, selectSubscriptions, table.ScanAnd(s.b.personal, subscriptionsTable, lastTried), scope.Shop, scope.Live, before(page.After), page.Limit, page.Offset)
+	list, err := base.Many(ctx, s.b, selectSubscriptions, table.ScanAnd(s.b.Personal, subscriptionsTable, lastTried), scope.Shop, scope.Live, base.Before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -122,8 +123,8 @@ type Stalled struct {
 
 // Stalled reads the stalled subscriptions of all tenants.
 func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
-	scan := subscriptionsTable.Scan(s.b.personal)
-	return many(ctx, s.b, selectStalled, func(r engine.Row) (l Stalled, err error) {
+	scan := subscriptionsTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectStalled, func(r engine.Row) (l Stalled, err error) {
 		l.Subscription, err = scan(table.With(r, &l.Parked))
 		return l, err
 	})
@@ -133,5 +134,5 @@ var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.L
 
 // After reads everybody's subscriptions by their ids from one on, deleted ones too.
 func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
-	return many(ctx, s.b, selectSubscriptionsAfter, subscriptionsTable.Scan(s.b.personal), id, limit)
+	return base.Many(ctx, s.b, selectSubscriptionsAfter, subscriptionsTable.Scan(s.b.Personal), id, limit)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -99,13 +100,13 @@ var (
 
 // Get reads a shop's withdrawal. ErrNotFound also where it is another's.
 func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectWithdrawal, withdrawalsTable.Scan(s.b.personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectWithdrawal, withdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // At reads the withdrawal that a payout account calls by a reference of its own, of any
 // tenant. ErrNotFound.
 func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return one(ctx, s.b, selectWithdrawalAt, withdrawalsTable.Scan(s.b.personal), account, ref)
+	return base.One(ctx, s.b, selectWithdrawalAt, withdrawalsTable.Scan(s.b.Personal), account, ref)
 }
 
 // WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
@@ -126,17 +127,17 @@ func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFil
 		to = table.Micros(f.To)
 	}
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, table.Micros(f.From), to}
-	total, err := one(ctx, s.b, countWithdrawals, scanInt, args...)
+	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s.b, listWithdrawals, withdrawalsTable.Scan(s.b.personal), append(args, before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listWithdrawals, withdrawalsTable.Scan(s.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // Lease takes withdrawals that are to be sent or asked about.
 func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return leased(ctx, s.b, withdrawalDuty, withdrawalsTable.Scan(s.b.personal), now, until, limit)
+	return base.Leased(ctx, s.b, withdrawalDuty, withdrawalsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-var withdrawalDuty = newDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalsTable.List)
+var withdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", withdrawalsTable.List)

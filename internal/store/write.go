@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -59,7 +60,7 @@ func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
 		w.kept = w.batch
-		err := w.s.db.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		err := w.s.DB.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
 		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
@@ -71,7 +72,7 @@ func (w *write) run(ctx context.Context) error {
 		w.kept = nil
 	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
-	return w.s.db.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
+	return w.s.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 }
 
 // guardedIDs lists the rows whose guard a change needs to win.
@@ -123,9 +124,9 @@ func (w *write) decide() ([]engine.Step, error) {
 		case held < len(ids):
 			err = lostGuard(&c.change, func(id string) bool { _, won := w.won[id]; return !won })
 		case w.closed(&c.change):
-			err = ErrStale
+			err = base.ErrStale
 		case !w.fund(&c.change):
-			err = ErrInsufficient
+			err = base.ErrInsufficient
 		}
 		if err == nil {
 			w.kept = append(w.kept, c)

@@ -1,4 +1,4 @@
-package store
+package base
 
 import (
 	"context"
@@ -11,26 +11,26 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// duty is a table of work that comes due. Its rows have id, merchant, live and
+// Duty is a table of work that comes due. Its rows have id, merchant, live and
 // due_at; the times of a sandbox merchant whose test clock was moved are in
 // that clock (SBX-12), so they are leased by statements of their own.
-type duty struct {
-	name    string // as a gauge calls it
+type Duty struct {
+	Name    string // as a gauge calls it
 	plain   string // leases what the service's clock makes due
 	clocked string // leases what a test clock makes due
-	oldest  string
+	Oldest  string
 	// What is done about a row that cannot be read.
-	setAside, keep, forget, stuck string
-	next                          string // when the service's clock makes the next row due
-	onClock                       string // when a test clock does, in the service's clock
+	setAside, keep, forget, Stuck string
+	Next                          string // when the service's clock makes the next row due
+	OnClock                       string // when a test clock does, in the service's clock
 }
 
-// newDuty makes the statements. open selects the rows that wait, from d.
-func newDuty(name, table, open, columns string) duty {
-	d := duty{
-		name: name,
+// NewDuty makes the statements. open selects the rows that wait, from d.
+func NewDuty(name, table, open, columns string) Duty {
+	d := Duty{
+		Name: name,
 		plain: `UPDATE ` + table + ` SET due_at = $2 WHERE id IN (
-  SELECT d.id FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at <= $1 AND NOT ` + onClock + `
+  SELECT d.id FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at <= $1 AND NOT ` + OnClock + `
   ORDER BY d.due_at LIMIT $3 {skip locked d})
 RETURNING ` + columns,
 		clocked: `UPDATE ` + table + ` SET due_at = $2 + coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = ` + table + `.merchant), 0)
@@ -47,13 +47,13 @@ ON CONFLICT (work, id) DO UPDATE SET reason = excluded.reason, due_at = excluded
 		forget: `DELETE FROM quarantined WHERE work = '` + name + `' AND id <> $1
   AND NOT EXISTS (SELECT 1 FROM ` + table + ` AS d WHERE d.id = quarantined.id AND d.due_at = quarantined.due_at)`,
 		// Whoever reads it after all moves its time.
-		stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
+		Stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
 WHERE q.work = '` + name + `'`,
-		oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + onClock,
+		Oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + OnClock,
 		// The first of an index, not the least of a table.
-		next: `SELECT '` + name + `' AS kind, d.due_at AS due FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at > 0 AND NOT ` + onClock + `
+		Next: `SELECT '` + name + `' AS kind, d.due_at AS due FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at > 0 AND NOT ` + OnClock + `
   ORDER BY d.due_at LIMIT 1`,
-		onClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
+		OnClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
   WHERE d.merchant = c.id AND NOT d.live AND ` + open + ` AND d.due_at > 0 ORDER BY d.due_at LIMIT 1) - c.advance AS due FROM clocks AS c`,
 	}
 	for _, text := range []string{d.plain, d.clocked, d.setAside, d.keep, d.forget} {
@@ -62,18 +62,18 @@ WHERE q.work = '` + name + `'`,
 	return d
 }
 
-// onClock tells the rows whose due time is in a merchant's test clock.
-const onClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
+// OnClock tells the rows whose due time is in a merchant's test clock.
+const OnClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
 
-// lease takes at most limit rows that are due, and as many that a test clock
+// Lease takes at most limit rows that are due, and as many that a test clock
 // makes due; nobody else gets them before until, in the row's clock. A row that each
 // cannot read is set aside and holds up no other.
-func (b *base) lease(ctx context.Context, d duty, now, until time.Time, limit int, each func(engine.Row) error) error {
+func (b *Base) Lease(ctx context.Context, d Duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{table.Micros(now), table.Micros(until), limit}
 	var bad unreadable
-	err := b.db.Lease(ctx, b.text(d.plain), args, bad.skipped(each))
-	if err == nil && b.clocked.Load() {
-		err = b.db.Lease(ctx, b.text(d.clocked), args, bad.skipped(each))
+	err := b.DB.Lease(ctx, b.Text(d.plain), args, bad.skipped(each))
+	if err == nil && b.Clocked.Load() {
+		err = b.DB.Lease(ctx, b.Text(d.clocked), args, bad.skipped(each))
 	}
 	if len(bad) == 0 {
 		return err
@@ -81,10 +81,10 @@ func (b *base) lease(ctx context.Context, d duty, now, until time.Time, limit in
 	return errors.Join(err, b.quarantine(ctx, d, now, bad))
 }
 
-// leased takes rows of a duty that are due.
-func leased[T any](ctx context.Context, b *base, d duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
+// Leased takes rows of a duty that are due.
+func Leased[T any](ctx context.Context, b *Base, d Duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
 	var list []T
-	err := b.lease(ctx, d, now, until, limit, func(r engine.Row) error {
+	err := b.Lease(ctx, d, now, until, limit, func(r engine.Row) error {
 		item, err := scan(r)
 		if err == nil {
 			list = append(list, item)
@@ -96,18 +96,18 @@ func leased[T any](ctx context.Context, b *base, d duty, scan func(engine.Row) (
 
 // quarantine sets rows aside that cannot be read, and keeps that for the gauge and for
 // Check. The log has a line a lease.
-func (b *base) quarantine(ctx context.Context, d duty, now time.Time, bad unreadable) error {
-	b.log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.name, "rows", len(bad),
+func (b *Base) quarantine(ctx context.Context, d Duty, now time.Time, bad unreadable) error {
+	b.Log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.Name, "rows", len(bad),
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
 	for _, u := range bad {
 		reason := strings.ToValidUTF8(u.reason.Error(), "?")
-		err := b.db.Apply(ctx, nil, []engine.Step{
-			{Text: b.text(d.forget), Args: []any{u.id}},
-			{Text: b.text(d.setAside), Args: []any{u.id, table.Micros(now.Add(quarantinePause))}},
-			{Text: b.text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], table.Micros(now)}},
+		err := b.DB.Apply(ctx, nil, []engine.Step{
+			{Text: b.Text(d.forget), Args: []any{u.id}},
+			{Text: b.Text(d.setAside), Args: []any{u.id, table.Micros(now.Add(quarantinePause))}},
+			{Text: b.Text(d.keep), Args: []any{u.id, reason[:min(len(reason), maxReason)], table.Micros(now)}},
 		})
 		if err != nil {
-			return fmt.Errorf("set %s of %s aside: %w", u.id, d.name, err)
+			return fmt.Errorf("set %s of %s aside: %w", u.id, d.Name, err)
 		}
 	}
 	return nil
