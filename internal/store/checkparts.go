@@ -9,8 +9,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // part is a table that is looked at a bounded number of rows at a time, in the order of its ids.
@@ -35,8 +37,8 @@ const (
 
 // parts are in the order in which they are looked at.
 var parts = lookedAt([]part{
-	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(selectAddresses)},
-	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(selectNotes)},
+	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
+	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
 	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
@@ -179,13 +181,13 @@ func (c *checker) look(ask engine.Asking, p part, from, before string) (broken [
 }
 
 // sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
-type sinceWhen map[tenant]int64
+type sinceWhen map[books.Tenant]int64
 
 func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, error) {
 	return nil, ask(selectUnclaimed, []any{from, before}, func(r engine.Row) error {
-		var of tenant
+		var of books.Tenant
 		var at int64
-		err := r.Scan(&of.merchant, &of.live, &at)
+		err := r.Scan(&of.Merchant, &of.Live, &at)
 		if first, known := c.unclaimedSince[of]; !known || at < first {
 			c.unclaimedSince[of] = at
 		}
@@ -219,8 +221,8 @@ func (c *checker) whole(ctx context.Context) error {
 func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken []Broken, err error) {
 	err = c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
 		broken = nil
-		owners, err := collect(ask, selectOwners, func(r engine.Row) (of tenant, err error) {
-			err = r.Scan(&of.merchant, &of.live)
+		owners, err := collect(ask, selectOwners, func(r engine.Row) (of books.Tenant, err error) {
+			err = r.Scan(&of.Merchant, &of.Live)
 			return of, err
 		})
 		if err != nil {
@@ -235,7 +237,7 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 					at = min(at, first)
 				}
 			}
-			from.Text(of.merchant).Flag(of.live).Number(at).Next()
+			from.Text(of.Merchant).Flag(of.Live).Number(at).Next()
 		}
 		for _, r := range unclaimedRules {
 			if err := breaks(ask, r, &broken, from.Args()...); err != nil {

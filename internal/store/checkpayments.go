@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // paymentRules are the invariants of the rows of payments.
@@ -62,7 +65,7 @@ FROM balances WHERE pending < 0 OR frozen < 0 OR reserve < 0 OR suspense < 0 OR 
 	{ruleMisfits, `
 SELECT m.id, CASE WHEN r.id IS NULL OR c.id IS NOT NULL THEN 'waits for nothing' ELSE 'is kept as of ' || m.payment END
 FROM misfits AS m LEFT JOIN receipts AS r ON r.id = m.id AND r.verdict = 'mismatched'
-LEFT JOIN receipts AS c ON c.id = '` + closedPrefix + `' || m.id
+LEFT JOIN receipts AS c ON c.id = '` + payments.ClosedPrefix + `' || m.id
 LEFT JOIN payments AS p ON p.id = m.payment LEFT JOIN processing AS q ON q.id = m.payment
 WHERE r.id IS NULL OR c.id IS NOT NULL OR m.payment <> r.payment OR m.at <> r.at OR m.merchant <> coalesce(p.merchant, q.merchant, '')
   OR m.live <> coalesce(p.live, q.live, FALSE) OR m.amount <> coalesce(p.amount, q.amount, 0)`},
@@ -80,7 +83,7 @@ WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 var receiptRules = invariants([]rule{
 	{ruleMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
-WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + closedPrefix + `' || r.id)
+WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + payments.ClosedPrefix + `' || r.id)
   AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id)`},
 })
 
@@ -112,7 +115,7 @@ WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_re
 	// A test clock may pass a transfer by that is on its way; production has none.
 	{"a settlement leaves nothing behind", `
 SELECT t.id, 'not in any settlement' FROM transfers AS t
-WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + laterKinds + `) AND NOT ` + claimed + ` AND t.at < -86400000000 + coalesce((
+WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + books.LaterKinds + `) AND NOT ` + books.Claimed + ` AND t.at < -86400000000 + coalesce((
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
 })
 
@@ -146,8 +149,8 @@ SELECT e.id, e.type || ' of ' || e.object FROM events AS e WHERE {part e.id} AND
 	{"an event has a delivery for each endpoint that wants it", `
 SELECT e.id, 'nothing for ' || s.id FROM events AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> 'deleted' AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
-  AND ` + wanted("e") + `
-LEFT JOIN deliveries AS d ON d.id = ` + deliveryID + `
+  AND ` + webhooks.Wanted("e") + `
+LEFT JOIN deliveries AS d ON d.id = ` + webhooks.DeliveryID + `
 WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
 })
 

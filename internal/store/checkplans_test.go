@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // plansOf are the plans of all statements about a part of a table, with the settings that they run with.
@@ -28,7 +29,7 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
 		{sealedAudit.ids, []any{"", 10}}, {sealedTransfers.ids, []any{"", 10}},
 		{sealedAudit.idsIn, []any{"", "x"}}, {sealedTransfers.idsIn, []any{"", "x"}},
-		{selectAddresses, []any{"", "x"}}, {selectNotes, []any{"", "x"}},
+		{tenants.SelectAddresses, []any{"", "x"}}, {tenants.SelectNotes, []any{"", "x"}},
 		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
 	}

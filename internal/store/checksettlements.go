@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -71,7 +72,7 @@ SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesc
 FROM reserves AS v LEFT JOIN (
   SELECT t.merchant, t.live, c.at - c.at % 86400000000 AS day, sum(` + booked("reserve") + `) AS held
   FROM ` + recentTransfers + ` JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-  WHERE t.payment <> '' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
+  WHERE t.payment <> '' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
 ) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
 WHERE v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0`},
 	{"the reserve is what is held and not released", `
@@ -81,7 +82,7 @@ LEFT JOIN (SELECT merchant, live, sum(held - released) AS held FROM reserves GRO
   ON v.merchant = b.merchant AND v.live = b.live
 LEFT JOIN (
   SELECT t.merchant, t.live, sum(` + booked("reserve") + `) AS held FROM ` + recentTransfers + `
-  WHERE t.kind <> 'reserve_release' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live
+  WHERE t.kind <> 'reserve_release' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live
 ) AS u ON u.merchant = b.merchant AND u.live = b.live
 WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0)`},
 })
@@ -100,7 +101,7 @@ var recentTransfers = func() string {
 // selectUnclaimed tells since when a merchant has transfers of a reserve that no settlement has claimed.
 var selectUnclaimed = engine.Statement(`
 SELECT t.merchant, t.live, min(t.at) FROM transfers AS t
-WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + claimed + ` GROUP BY t.merchant, t.live`)
+WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live`)
 
 var selectOwners = engine.Statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -68,7 +69,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	// Here, and not where everybody waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Sealed = sealFile(s.Personal, &change.Files[i])
+		change.Files[i].Sealed = payments.SealFile(s.Personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()

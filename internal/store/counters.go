@@ -100,17 +100,3 @@ func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 	}
 	return nil
 }
-
-// counterRules are what Check proves of the counters.
-var counterRules = invariants([]rule{
-	{"counters of all days have what was rolled up of each", `
-SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
-  coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
-FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
-  SELECT shop, live, rail, method, country, status, sum(rolled) AS n FROM counters WHERE day >= 0 GROUP BY shop, live, rail, method, country, status
-) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
-WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
-	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
-SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
-WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},
-})

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // takeOn writes a payment of some day that ends as it is told to.
@@ -96,7 +97,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			}
 		})
 		// All days, and those from a morning on, which are added up in another way.
-		for i, f := range []store.Filter{{}, {}, {From: noon.Add(-time.Hour)}, {From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}} {
+		for i, f := range []payments.Filter{{}, {}, {From: noon.Add(-time.Hour)}, {From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}} {
 			others.Go(func() {
 				for {
 					least := ended.Load()
@@ -117,15 +118,15 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 		close(done)
 		others.Wait()
 		for i, s := range nodes {
-			if n, err := s.Payments.Count(ctx, acme, store.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, payments.Filter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			// And long after, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
-			if n, err := s.Payments.Count(ctx, acme, store.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, payments.Filter{}); err != nil || n != 6*each {
 				t.Errorf("rolled up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments.List(ctx, acme, store.Filter{Method: "pix", Limit: 1000})
+			list, err := s.Payments.List(ctx, acme, payments.Filter{Method: "pix", Limit: 1000})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // completedAt stores a payment whose event fans out.
@@ -29,10 +30,10 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		late := noon.Add(time.Hour)
 		due, err := s.Deliveries.Lease(ctx, late, late.Add(time.Minute), 10)
 		must(t, err)
-		var parking []store.Parking
+		var parking []webhooks.Parking
 		for _, d := range due {
 			if d.Delivery.Subscription == "wh_dead" {
-				parking = append(parking, store.Parking{ID: d.Delivery.ID, Version: d.Delivery.Version}, store.Parking{ID: d.Delivery.ID, Version: 99})
+				parking = append(parking, webhooks.Parking{ID: d.Delivery.ID, Version: d.Delivery.Version}, webhooks.Parking{ID: d.Delivery.ID, Version: 99})
 			}
 		}
 		must(t, s.Deliveries.Park(ctx, parking))
@@ -97,7 +98,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		count := func(status pay.DeliveryStatus) int64 {
 			t.Helper()
-			n, err := s.Deliveries.Count(ctx, "wh_all", store.DeliveryFilter{Status: status})
+			n, err := s.Deliveries.Count(ctx, "wh_all", webhooks.DeliveryFilter{Status: status})
 			must(t, err)
 			return n
 		}

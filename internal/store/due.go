@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 func duties() []base.Duty {
 	return []base.Duty{
-		pendingDuty, processingDuty, endedDuty, deliveryDuty, claimDuty, walletDuty, withdrawalDuty, verificationDuty,
-		sessionDuty, replayDuty,
-		settlementDuty, receiptDuty, reserveDuty, mailDuty, fanOutDuty,
+		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, tenants.VerificationDuty,
+		payments.SessionDuty, webhooks.ReplayDuty,
+		books.SettlementDuty, books.ReceiptDuty, books.ReserveDuty, tenants.MailDuty, webhooks.FanOutDuty,
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // erase adds what takes shoppers out of the batch's rows.
@@ -44,12 +47,12 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 	d := w.s.DB.Dialect()
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
-	for _, r := range gather(w.kept, receiptsTable.Of, nil) {
+	for _, r := range gather(w.kept, payments.ReceiptsTable.Of, nil) {
 		switch r.Verdict {
 		case pay.Mismatched:
 			opened.Text(r.ID, r.Payment).Number(table.Micros(r.At)).Next()
 		case pay.Closed:
-			closed.Text(strings.TrimPrefix(r.ID, closedPrefix)).Next()
+			closed.Text(strings.TrimPrefix(r.ID, payments.ClosedPrefix)).Next()
 		}
 	}
 	if opened.N > 0 {
@@ -65,14 +68,14 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 // them: the rows wait for a block from the moment they exist, however late
 // their commit came and whatever clock their times are in.
 func (w *write) mark(steps []engine.Step) []engine.Step {
-	money, acts := gather(w.kept, transfersTable.Of, nil), gather(w.kept, audits, nil)
+	money, acts := gather(w.kept, books.TransfersTable.Of, nil), gather(w.kept, tenants.Audits, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
 	}
 	written := chains{}
 	h := seal.New(w.s.sealKey)
-	markRows(h, written, sealedTransfers, transfersTable, money)
-	markRows(h, written, sealedAudit, auditTable, acts)
+	markRows(h, written, sealedTransfers, books.TransfersTable, money)
+	markRows(h, written, sealedAudit, tenants.AuditTable, acts)
 	// The id of a row that is written once names a mark that is made once.
 	id := ""
 	for _, rows := range written {
@@ -93,7 +96,7 @@ func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table.Table[T], i
 	r := engine.NewArrays(t.Columns, len(items))
 	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
 	for i := range items {
-		into.add(tenant{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
+		into.add(books.Tenant{Merchant: r.Texts[s.merchant][i], Live: r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 const (
@@ -23,14 +24,14 @@ const (
 // written is not there: who wants it since then does not get it.
 func makeDeliveries(spec, among string) string {
 	return `
-INSERT INTO deliveries (` + deliveriesTable.List + `)
-SELECT ` + deliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
+INSERT INTO deliveries (` + webhooks.DeliveriesTable.List + `)
+SELECT ` + webhooks.DeliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
   'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
 FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
-  AND ` + wanted("e") + ` AND {unless lost}` + among + `
-WHERE NOT ` + optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
-RETURNING ` + deliveriesTable.List
+  AND ` + webhooks.Wanted("e") + ` AND {unless lost}` + among + `
+WHERE NOT ` + webhooks.Optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
+RETURNING ` + webhooks.DeliveriesTable.List
 }
 
 var (
@@ -55,7 +56,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 			narrow = append(narrow, e)
 		}
 	}
-	steps = of(fanOutsTable).add(w, steps, w.wide)
+	steps = of(webhooks.FanOutsTable).add(w, steps, w.wide)
 	if len(narrow) == 0 {
 		return steps
 	}
@@ -64,12 +65,12 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(table.Micros(e.At), table.Micros(e.At.Add(deliveryLease)), pay.DeliveryTries).Next()
+			Number(table.Micros(e.At), table.Micros(e.At.Add(webhooks.DeliveryLease)), pay.DeliveryTries).Next()
 	}
-	scan := deliveriesTable.Scan(w.s.Personal)
+	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
 	return append(steps, engine.Step{Text: w.s.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
-		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
+		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
 	}})
 }
@@ -87,7 +88,7 @@ func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { retur
 
 // step makes the deliveries of steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
-	list := gather(w.kept, fanOutsTable.Of, func(f *pay.FanOut) bool { return f.Through != f.After })
+	list := gather(w.kept, webhooks.FanOutsTable.Of, func(f *pay.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
@@ -96,12 +97,12 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
+			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(webhooks.DeliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
 	}
-	scan := deliveriesTable.Scan(w.s.Personal)
+	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
 	return append(steps, engine.Step{Text: w.s.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
-		w.sent = append(w.sent, Dispatch{Delivery: d, Payload: payloads[d.Event]})
+		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event]})
 		return err
 	}})
 }

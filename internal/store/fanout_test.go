@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // spread makes the deliveries of all events that wait for theirs, and returns how many steps that took.
@@ -44,7 +45,7 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		told := map[string]int{} // deliveries by event, as the node was told
 		widened := 0
 		s, err := store.Open(ctx, database, store.Options{
-			Delivered: func(list []store.Dispatch) {
+			Delivered: func(list []webhooks.Dispatch) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, d := range list {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -41,24 +42,24 @@ var selectClosed = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN 
 // with them all others that the batch moves. Two batches take what they share in one order: one that
 // took a floor's first, and the others when it writes, would wait for one that began with another floor.
 func (w *write) lockFloors(steps []engine.Step) []engine.Step {
-	moved := map[tenant]bool{}
+	moved := map[books.Tenant]bool{}
 	for _, c := range w.batch {
 		for _, f := range c.change.Floors {
-			w.funds[tenant{f.Merchant, f.Live}], moved[tenant{f.Merchant, f.Live}] = ledger.Balances{}, true
+			w.funds[books.Tenant{Merchant: f.Merchant, Live: f.Live}], moved[books.Tenant{Merchant: f.Merchant, Live: f.Live}] = ledger.Balances{}, true
 		}
 		for _, t := range c.change.Transfers {
-			moved[tenant{t.Merchant, t.Live}] = true
+			moved[books.Tenant{Merchant: t.Merchant, Live: t.Live}] = true
 		}
 	}
 	if len(w.funds) == 0 {
 		return steps
 	}
 	rows := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
-	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
-		rows.Text(t.merchant).Flag(t.live).Next()
+	for _, t := range slices.SortedFunc(maps.Keys(moved), books.Tenant.Compare) {
+		rows.Text(t.Merchant).Flag(t.Live).Next()
 	}
 	steps = append(steps, engine.Step{Text: w.s.Text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
-		t, b, err := scanBalances(r)
+		t, b, err := books.ScanBalances(r)
 		if _, asked := w.funds[t]; asked {
 			w.funds[t] = b
 		}
@@ -75,7 +76,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book := func(sign int64) {
 		for _, t := range c.Transfers {
-			balances, watched := w.funds[tenant{t.Merchant, t.Live}]
+			balances, watched := w.funds[books.Tenant{Merchant: t.Merchant, Live: t.Live}]
 			if !watched {
 				continue
 			}
@@ -86,7 +87,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book(1)
 	for _, f := range c.Floors {
-		if w.funds[tenant{f.Merchant, f.Live}][f.Account] < f.Min {
+		if w.funds[books.Tenant{Merchant: f.Merchant, Live: f.Live}][f.Account] < f.Min {
 			book(-1)
 			return false
 		}
@@ -95,6 +96,6 @@ func (w *write) fund(c *pay.Change) bool {
 }
 
 var selectBalancesForUpdate = engine.Statement(`
-SELECT ` + balanceColumns + ` FROM balances AS b
+SELECT ` + books.BalanceColumns + ` FROM balances AS b
 JOIN {rows: merchant TEXT, live BOOLEAN} AS r ON b.merchant = r.merchant AND b.live = r.live AND {among b.merchant merchant}
 ORDER BY b.merchant, b.live {for update}`)

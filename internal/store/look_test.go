@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 func keyed(key string) pay.Change {
@@ -149,9 +150,9 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []engine.Step{{Text: s.Text(onceTable.Taken), Args: s.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	look := []engine.Step{{Text: s.Text(payments.OnceTable.Taken), Args: s.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
-	asks := engine.Step{Text: s.Text(onceTable.Insert), Args: onceTable.Rows(s.DB.Dialect(), s.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	asks := engine.Step{Text: s.Text(payments.OnceTable.Insert), Args: payments.OnceTable.Rows(s.DB.Dialect(), s.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
 	if err := s.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
@@ -89,7 +90,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
 			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
 		}
-		if n, err := s.Payments.Count(ctx, scope, Filter{}); err != nil || n != 5 {
+		if n, err := s.Payments.Count(ctx, scope, payments.Filter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in all (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
@@ -54,16 +55,16 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		second := misfit(t, s, acme, "B", pay.Processing, 500, 1)
 		misfit(t, s, live, "C", pay.Pending, 70, 1)
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
-		is := func(scope pay.Scope, want Mismatched) {
+		is := func(scope pay.Scope, want payments.Mismatched) {
 			t.Helper()
 			if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
 			}
 		}
-		is(acme, Mismatched{3, open[0].At, 1500})
-		is(live, Mismatched{1, open[0].At, 70})
-		is(other, Mismatched{3, open[0].At, 9})
-		is(pay.Scope{Merchant: "mer_3"}, Mismatched{})
+		is(acme, payments.Mismatched{Count: 3, Since: open[0].At, USD: 1500})
+		is(live, payments.Mismatched{Count: 1, Since: open[0].At, USD: 70})
+		is(other, payments.Mismatched{Count: 3, Since: open[0].At, USD: 9})
+		is(pay.Scope{Merchant: "mer_3"}, payments.Mismatched{})
 
 		for _, r := range []pay.Receipt{open[0], second[0]} {
 			change, err := r.Close("seen to", r.At.Add(time.Hour))
@@ -74,7 +75,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		is(acme, Mismatched{1, open[1].At, 1000})
+		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
 		if list, err := s.Receipts.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
 			t.Errorf("the operator sees %d open ones (%v), want 5", len(list), err)
 		}
@@ -147,7 +148,7 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		plan := planOf(t, s, selectMisfits, "mer_7", false)
+		plan := planOf(t, s, payments.SelectMisfits, "mer_7", false)
 		if text := plan; !strings.Contains(text, "misfits_merchant") || strings.Contains(text, "receipts") || strings.Contains(text, "Seq Scan") {
 			t.Errorf("the balance's warning reads:\n%s", text)
 		}

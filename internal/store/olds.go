@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
@@ -48,14 +49,14 @@ var olds = []old{
 	newOld(table.FileName, table.Unmarked("name"), 200, sealAsIs(table.FileName)),
 	newOld(table.FileContent, table.Unmarked("content"), 4, func(p table.Personal, id, text string) (string, error) {
 		content, err := base64.StdEncoding.DecodeString(text)
-		return sealFile(p, &pay.File{ID: id, Content: content}), err
+		return payments.SealFile(p, &pay.File{ID: id, Content: content}), err
 	}),
 	newOld(table.ClaimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
 }
 
 // sealClaimDoc encrypts the evidence in a claim's document that is not.
 func sealClaimDoc(p table.Personal, id, text string) (string, error) {
-	var doc claimDocument
+	var doc payments.ClaimDocument
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return "", err
 	}
@@ -68,7 +69,7 @@ func sealClaimDoc(p table.Personal, id, text string) (string, error) {
 			e.File.Shut = e.File.Name
 		}
 	}
-	doc.Evidence = sealEvidence(p, id, doc.Evidence)
+	doc.Evidence = payments.SealEvidence(p, id, doc.Evidence)
 	return table.Encode(doc), nil
 }
 

@@ -3,33 +3,34 @@ package store
 import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // paymentRows is both tables.
 type paymentRows struct{}
 
 func (paymentRows) guarded(c *pay.Change, ids []string) []string {
-	return of(paymentsTable).guarded(c, ids)
+	return of(payments.PaymentsTable).guarded(c, ids)
 }
 
 func (paymentRows) lostToDuplicate(*pay.Change, func(string) bool) bool { return false }
 
 func (paymentRows) guards(w *write, steps []engine.Step) []engine.Step {
 	in := func(stays, becomes bool) []*pay.Payment {
-		return gather(w.batch, paymentsTable.Of, func(p *pay.Payment) bool {
+		return gather(w.batch, payments.PaymentsTable.Of, func(p *pay.Payment) bool {
 			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
 		})
 	}
-	steps = of(processingTable).removed(w, steps, takeProcessing, in(true, false))
-	steps = of(processingTable).replace(w, steps, in(true, true))
-	return of(paymentsTable).replace(w, steps, append(in(false, false), in(false, true)...))
+	steps = of(payments.ProcessingTable).removed(w, steps, takeProcessing, in(true, false))
+	steps = of(payments.ProcessingTable).replace(w, steps, in(true, true))
+	return of(payments.PaymentsTable).replace(w, steps, append(in(false, false), in(false, true)...))
 }
 
 func (paymentRows) inserts(w *write, steps []engine.Step) []engine.Step {
-	steps = of(processingTable).add(w, steps, gather(w.kept, paymentsTable.Of, func(p *pay.Payment) bool {
+	steps = of(payments.ProcessingTable).add(w, steps, gather(w.kept, payments.PaymentsTable.Of, func(p *pay.Payment) bool {
 		return p.Stored == "" && p.Status == pay.Processing
 	}))
-	return of(paymentsTable).add(w, steps, gather(w.kept, paymentsTable.Of, func(p *pay.Payment) bool {
+	return of(payments.PaymentsTable).add(w, steps, gather(w.kept, payments.PaymentsTable.Of, func(p *pay.Payment) bool {
 		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)
 	}))
 }

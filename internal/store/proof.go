@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -36,9 +37,9 @@ type ChainProof struct {
 	Sums  ledger.Balances `json:"sums"` // of the postings up to there, and of movements
 }
 
-func (p ChainProof) tenant() tenant {
+func (p ChainProof) tenant() books.Tenant {
 	merchant, live, _ := seal.ParseChain(p.Owner) // it was read
-	return tenant{merchant, live}
+	return books.Tenant{Merchant: merchant, Live: live}
 }
 
 // proofFile is a Proof as it is kept.
@@ -161,7 +162,7 @@ func (c *checker) measure(ask engine.Asking) error {
 
 // prove notes the chains as they were walked.
 func (w *walked) prove() {
-	owners := map[tenant]bool{}
+	owners := map[books.Tenant]bool{}
 	for of := range w.booked {
 		owners[of] = true
 	}
@@ -169,9 +170,9 @@ func (w *walked) prove() {
 		owners[of] = true
 	}
 	w.proved = nil
-	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Tenant.Compare) {
 		head := w.heads[of]
-		w.proved = append(w.proved, ChainProof{seal.Chain(of.merchant, of.live), head.N, head.Hash, maps.Clone(w.booked[of])})
+		w.proved = append(w.proved, ChainProof{seal.Chain(of.Merchant, of.Live), head.N, head.Hash, maps.Clone(w.booked[of])})
 	}
 }
 

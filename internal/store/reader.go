@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // Reader is a database that is only read, by a few connections of its own: it starts nothing and
@@ -122,7 +123,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
 func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
-		list, err = collect(ask, selectSecrets, secretsTable.Scan(table.Personal{}))
+		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))
 		return err
 	})
 	return list, err

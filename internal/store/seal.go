@@ -13,8 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // sealed is a table whose rows are hashed when they are written, and proved by
@@ -51,8 +53,8 @@ func newSealed[T any](t *table.Table[T]) sealed {
 
 // The sealed tables. An id says which one its row is in.
 var (
-	sealedTransfers = newSealed(transfersTable)
-	sealedAudit     = newSealed(auditTable)
+	sealedTransfers = newSealed(books.TransfersTable)
+	sealedAudit     = newSealed(tenants.AuditTable)
 )
 
 func sealedOf(id string) sealed {
@@ -80,9 +82,9 @@ func (t sealed) hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 
 // chains holds rows that wait for a block: their ids and hashes by whose they
 // are.
-type chains map[tenant]map[string]string
+type chains map[books.Tenant]map[string]string
 
-func (c chains) add(of tenant, id, hash string) {
+func (c chains) add(of books.Tenant, id, hash string) {
 	if c[of] == nil {
 		c[of] = map[string]string{}
 	}
@@ -92,11 +94,11 @@ func (c chains) add(of tenant, id, hash string) {
 // doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
 func (c chains) doc() string {
 	b := []byte{'{'}
-	for i, of := range slices.SortedFunc(maps.Keys(c), tenant.compare) {
+	for i, of := range slices.SortedFunc(maps.Keys(c), books.Tenant.Compare) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(engine.AppendJSONText(b, seal.Chain(of.merchant, of.live)), ':')
+		b = append(engine.AppendJSONText(b, seal.Chain(of.Merchant, of.Live)), ':')
 		b = append(b, hashes(c[of])...)
 	}
 	return string(append(b, '}'))
@@ -160,7 +162,7 @@ func (m markRow) read(h *seal.Hasher, into chains) error {
 			return fmt.Errorf("mark %s: %q is no chain", m.id, chain)
 		}
 		for id, hash := range rows {
-			into.add(tenant{merchant, live}, id, hash)
+			into.add(books.Tenant{Merchant: merchant, Live: live}, id, hash)
 		}
 	}
 	return nil
@@ -222,15 +224,15 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 // nextBlocks makes the blocks that follow the chains' heads, in the order in
 // which every node numbers them.
 func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, now time.Time) ([]seal.Block, error) {
-	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), tenant.compare))
+	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare))
 	if err != nil {
 		return nil, err
 	}
 	var blocks []seal.Block
-	for _, of := range slices.SortedFunc(maps.Keys(waiting), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare) {
 		head := heads[of]
 		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
-			b := seal.Block{Merchant: of.merchant, Live: of.live, N: head.N + 1, At: table.Micros(now), Previous: head.Hash, Rows: map[string]string{}}
+			b := seal.Block{Merchant: of.Merchant, Live: of.Live, N: head.N + 1, At: table.Micros(now), Previous: head.Hash, Rows: map[string]string{}}
 			for _, id := range ids {
 				b.Rows[id] = waiting[of][id]
 			}
@@ -244,23 +246,23 @@ func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, n
 
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
-func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
+func (s *core) heads(ctx context.Context, of []books.Tenant) (map[books.Tenant]seal.Head, error) {
 	asked := engine.NewRows(s.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
-		asked.Text(t.merchant).Flag(t.live).Next()
+		asked.Text(t.Merchant).Flag(t.Live).Next()
 	}
 	list, err := base.Many(ctx, s.Base, selectHeads, scanHead, asked.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}
-	heads := make(map[tenant]seal.Head, len(list))
+	heads := make(map[books.Tenant]seal.Head, len(list))
 	for _, head := range list {
-		heads[tenant{head.Merchant, head.Live}] = head
+		heads[books.Tenant{Merchant: head.Merchant, Live: head.Live}] = head
 	}
 	for _, t := range of {
 		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
 			s.Log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
-				"chain", seal.Chain(t.merchant, t.live), "was", seen.N, "is", is.N)
+				"chain", seal.Chain(t.Merchant, t.Live), "was", seen.N, "is", is.N)
 		}
 		s.heights[t] = heads[t]
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -53,9 +54,9 @@ var selectSaid = engine.Statement(`SELECT b.merchant, b.live, b.account, b.amoun
 const movementsCounted ledger.Account = "movements"
 
 // sums are what was booked, by owner and account.
-type sums map[tenant]ledger.Balances
+type sums map[books.Tenant]ledger.Balances
 
-func (s sums) add(of tenant, account ledger.Account, amount int64) {
+func (s sums) add(of books.Tenant, account ledger.Account, amount int64) {
 	if s[of] == nil {
 		s[of] = ledger.Balances{}
 	}
@@ -68,7 +69,7 @@ func (s sums) addTransfer(r *engine.Arrays, at int) {
 	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
 		return // somebody changed it: its hash does not fit
 	}
-	of := tenant{r.Texts[sealedTransfers.merchant][at], r.Bools[sealedTransfers.live][at]}
+	of := books.Tenant{Merchant: r.Texts[sealedTransfers.merchant][at], Live: r.Bools[sealedTransfers.live][at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
@@ -99,11 +100,11 @@ func columnOf(t sealed, name string) int {
 // walked is how far the chains were gone through, and what was found in them.
 type walked struct {
 	full    bool
-	proved  []ChainProof          // the chains at their heads, when all was walked
-	heads   map[tenant]seal.Block // without rows
-	booked  sums                  // by the rows of all blocks up to the heads
-	known   map[tenant]bool       // chains of an earlier check that were not met yet
-	touched map[string]bool       // what new transfers are named after or of
+	proved  []ChainProof                // the chains at their heads, when all was walked
+	heads   map[books.Tenant]seal.Block // without rows
+	booked  sums                        // by the rows of all blocks up to the heads
+	known   map[books.Tenant]bool       // chains of an earlier check that were not met yet
+	touched map[string]bool             // what new transfers are named after or of
 	ids     tallied
 	last    bool     // the last snapshot is read
 	fresh   []string // sealed rows that it found
@@ -111,14 +112,14 @@ type walked struct {
 
 // newWalked begins where an earlier check ended.
 func newWalked(since *Proof) walked {
-	w := walked{full: since == nil, heads: map[tenant]seal.Block{}, booked: sums{}, known: map[tenant]bool{}, touched: map[string]bool{}, ids: tallied{}}
+	w := walked{full: since == nil, heads: map[books.Tenant]seal.Block{}, booked: sums{}, known: map[books.Tenant]bool{}, touched: map[string]bool{}, ids: tallied{}}
 	if since == nil {
 		return w
 	}
 	for _, p := range since.Chains {
 		of := p.tenant()
 		w.known[of] = p.Block > 0
-		w.heads[of] = seal.Block{Merchant: of.merchant, Live: of.live, N: p.Block, Hash: p.Hash}
+		w.heads[of] = seal.Block{Merchant: of.Merchant, Live: of.Live, N: p.Block, Hash: p.Hash}
 		for account, amount := range p.Sums {
 			w.booked.add(of, account, amount)
 		}
@@ -154,7 +155,7 @@ func (c *checker) seals(ctx context.Context) error {
 	}
 	for of, missing := range c.walked.known {
 		if head := c.walked.heads[of]; missing {
-			c.add(ruleHead, blockName(of.merchant, of.live, head.N), "is gone: the chain was cut")
+			c.add(ruleHead, blockName(of.Merchant, of.Live, head.N), "is gone: the chain was cut")
 		}
 	}
 	if full {
@@ -179,12 +180,12 @@ func (c *checker) keptHeads(ctx context.Context) error {
 		of, hash := p.tenant(), ""
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 			hash = ""
-			return ask(selectBlockHash, []any{of.merchant, of.live, p.Block}, func(r engine.Row) error { return r.Scan(&hash) })
+			return ask(selectBlockHash, []any{of.Merchant, of.Live, p.Block}, func(r engine.Row) error { return r.Scan(&hash) })
 		})
 		if err != nil {
 			return err
 		}
-		c.addAll(judgeHead(seal.Head{Merchant: of.merchant, Live: of.live, N: p.Block, Hash: p.Hash}, hash))
+		c.addAll(judgeHead(seal.Head{Merchant: of.Merchant, Live: of.Live, N: p.Block, Hash: p.Hash}, hash))
 	}
 	return nil
 }
@@ -192,9 +193,9 @@ func (c *checker) keptHeads(ctx context.Context) error {
 // walk goes through what follows the heads of all chains. snapshot reads one each time, or the
 // same again and again.
 func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) error) error) error {
-	of, first := tenant{}, true
+	of, first := books.Tenant{}, true
 	for {
-		var next tenant
+		var next books.Tenant
 		found := false
 		err := snapshot(func(ask engine.Asking) error {
 			found = false
@@ -202,9 +203,9 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 			if first {
 				n = 0
 			}
-			return ask(selectChain, []any{of.merchant, of.live, n}, func(r engine.Row) error {
+			return ask(selectChain, []any{of.Merchant, of.Live, n}, func(r engine.Row) error {
 				found = true
-				return r.Scan(&next.merchant, &next.live)
+				return r.Scan(&next.Merchant, &next.Live)
 			})
 		})
 		if err != nil || !found {
@@ -227,7 +228,7 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 }
 
 // take keeps what a page of a chain had.
-func (c *checker) take(of tenant, got page) {
+func (c *checker) take(of books.Tenant, got page) {
 	w := &c.walked
 	c.addAll(got.broken)
 	delete(w.known, of)
@@ -264,22 +265,22 @@ func scanBlock(r engine.Row) (b seal.Block, err error) {
 }
 
 // blocks proves the blocks that follow a chain's head.
-func (c *checker) blocks(ask engine.Asking, of tenant) (got page, err error) {
+func (c *checker) blocks(ask engine.Asking, of books.Tenant) (got page, err error) {
 	last := c.walked.heads[of]
 	got.head, got.booked = last, sums{}
 	most := max(1, checkBlocks*c.rowsAtOnce/partRows)
-	list, err := collect(ask, selectBlocks, scanBlock, of.merchant, of.live, last.N, most+1)
+	list, err := collect(ask, selectBlocks, scanBlock, of.Merchant, of.Live, last.N, most+1)
 	if err != nil {
 		return got, err
 	}
 	if last.N > 0 {
 		switch {
 		case len(list) == 0 || list[0].N != last.N:
-			got.add(ruleHead, blockName(of.merchant, of.live, last.N), "is gone: the chain was cut")
+			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "is gone: the chain was cut")
 			got.cut, got.full = true, true
 			return got, nil
 		case list[0].Hash != last.Hash:
-			got.add(ruleHead, blockName(of.merchant, of.live, last.N), "is another one than was kept: the chain was made again")
+			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "is another one than was kept: the chain was made again")
 			got.cut, got.full = true, true
 			return got, nil
 		}

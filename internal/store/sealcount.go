@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -136,31 +137,31 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 func (c *checker) balances(ask engine.Asking, booked sums) error {
 	said := sums{}
 	err := ask(selectSaid, nil, func(r engine.Row) error {
-		var of tenant
+		var of books.Tenant
 		var account ledger.Account
 		var amount int64
-		err := r.Scan(&of.merchant, &of.live, &account, &amount)
+		err := r.Scan(&of.Merchant, &of.Live, &account, &amount)
 		said.add(of, account, amount)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	owners := map[tenant]bool{}
+	owners := map[books.Tenant]bool{}
 	for of := range said {
 		owners[of] = true
 	}
 	for of := range booked {
 		owners[of] = true
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Tenant.Compare) {
 		for _, account := range ledger.Accounts() {
 			if is, sum := said[of][account], booked[of][account]; is != sum {
-				c.add(ruleBalance, of.merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))
+				c.add(ruleBalance, of.Merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))
 			}
 		}
 		if is, n := said[of][movementsCounted], booked[of][movementsCounted]; is != n {
-			c.add(ruleMovement, of.merchant, fmt.Sprintf("%d counted, found %d", is, n))
+			c.add(ruleMovement, of.Merchant, fmt.Sprintf("%d counted, found %d", is, n))
 		}
 	}
 	return nil

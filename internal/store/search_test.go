@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // manyPayments are of one shop and a few kinds, as a busy shop has them.
@@ -35,7 +36,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 		}
 		email, usd, other := []string{"payments_email"}, []string{"payments_amount"}, []string{"payments_local", "payments_asked"}
 		for text, indexes := range map[string][]string{
-			listPaymentsByEmail: email, countByEmail: email, listPaymentsByAmount: usd, countByAmount: usd, listPaymentsByOtherAmount: other, countByOtherAmount: other,
+			payments.ListPaymentsByEmail: email, payments.CountByEmail: email, payments.ListPaymentsByAmount: usd, payments.CountByAmount: usd, payments.ListPaymentsByOtherAmount: other, payments.CountByOtherAmount: other,
 		} {
 			plan := explained(t, s, text)
 			for _, index := range indexes {
@@ -50,7 +51,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 // explained is the plan of a search.
 func explained(t *testing.T, s *Store, text string) string {
 	t.Helper()
-	args := []any{"shp_1", false, "", "", lastID, "", "", "", 50, 50, 0, 0, int64(2550)}
+	args := []any{"shp_1", false, "", "", payments.LastID, "", "", "", 50, 50, 0, 0, int64(2550)}
 	switch {
 	case strings.Contains(text, "{email p.doc}"):
 		args = append(args[:12], "ana@example.com", int64(0), int64(0), "", "")

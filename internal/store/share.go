@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // shareLimit is how many payments and deliveries one merchant's changes may write in a batch, unless
@@ -74,7 +75,7 @@ func (w *widths) wide(e *pay.Event) bool {
 }
 
 // learn takes notice of the deliveries that events of a batch made.
-func (w *widths) learn(kept []*waiting, sent []Dispatch) {
+func (w *widths) learn(kept []*waiting, sent []webhooks.Dispatch) {
 	made := make(map[string]int, len(sent))
 	for i := range sent {
 		made[sent[i].Delivery.Event]++

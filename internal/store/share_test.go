@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // A merchant whose events go to all the endpoints that he may have makes no batch long, and
@@ -31,7 +32,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 				}
 				return run(ctx)
 			},
-			Delivered: func(list []store.Dispatch) {
+			Delivered: func(list []webhooks.Dispatch) {
 				mu.Lock()
 				defer mu.Unlock()
 				batches = append(batches, len(list))

@@ -20,9 +20,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -56,7 +58,7 @@ type Options struct {
 	// Delivered is told of every delivery that a commit made, with its event's
 	// payload; they are leased to this node already. It must not block. Nil
 	// leaves them to the leases.
-	Delivered func([]Dispatch)
+	Delivered func([]webhooks.Dispatch)
 	// Widened is told that a commit left deliveries to steps: see LeaseFanOuts. It must not block.
 	Widened func()
 	// WideFrom is the number of deliveries from which on an event's are made by steps; 0 means 17.
@@ -95,7 +97,7 @@ type Options struct {
 // core is what every noun of a Store stands on: the database, and the queue of changes.
 type core struct {
 	*base.Base
-	delivered  func([]Dispatch)
+	delivered  func([]webhooks.Dispatch)
 	widened    func()
 	written    func(*pay.Change)
 	migrations schema.Known
@@ -112,9 +114,9 @@ type core struct {
 	tracer     *trace.Tracer
 
 	sealKey []byte
-	sealing sync.Mutex           // held by Seal; owns heights
-	heights map[tenant]seal.Head // of the chains, as they were last seen
-	widths  widths               // of shops' events
+	sealing sync.Mutex                 // held by Seal; owns heights
+	heights map[books.Tenant]seal.Head // of the chains, as they were last seen
+	widths  widths                     // of shops' events
 	company company
 
 	away     atomic.Bool               // the database is; commits are refused at once
@@ -170,7 +172,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		Base:      &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
-		migrations: list, sealKey: o.SealKey, heights: map[tenant]seal.Head{},
+		migrations: list, sealKey: o.SealKey, heights: map[books.Tenant]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
@@ -255,11 +257,4 @@ func (s *core) Writes(ctx context.Context) error {
 		return nil
 	}
 	return s.Commit(ctx, pay.Change{})
-}
-
-// Dispatch is a delivery on its way, with what is sent.
-type Dispatch struct {
-	Delivery pay.Delivery
-	Payload  []byte
-	Cause    trace.Ref // the commit that made it; none where it was read from the database
 }

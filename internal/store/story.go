@@ -14,8 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 var (
@@ -24,16 +27,16 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
 	storyTransfers = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
 	storyClaims = engine.Statement(`
-SELECT ` + claimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
+SELECT ` + payments.ClaimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
 	storyMoves = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
 	storyWithdrawal = engine.Statement(`
-SELECT ` + withdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
+SELECT ` + books.WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	storyEvents = engine.Statement(`
 SELECT at, type, id, object, sequence FROM events
 WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`)
 	storyDeliveries = engine.Statement(`
-SELECT ` + deliveriesTable.List + ` FROM deliveries
+SELECT ` + webhooks.DeliveriesTable.List + ` FROM deliveries
 WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
 )
 
@@ -85,7 +88,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := base.One(ctx, s.Base, storyWithdrawal, withdrawalsTable.Scan(s.Personal), id)
+	w, err := base.One(ctx, s.Base, storyWithdrawal, books.WithdrawalsTable.Scan(s.Personal), id)
 	if err != nil {
 		return err
 	}
@@ -272,7 +275,7 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := claimsTable.Scan(s.Personal)(r)
+	c, err := payments.ClaimsTable.Scan(s.Personal)(r)
 	if err != nil {
 		return "", err
 	}
@@ -294,7 +297,7 @@ func eventLine(r engine.Row) (string, error) {
 }
 
 func deliveryLine(r engine.Row) (string, error) {
-	d, err := deliveriesTable.Scan(table.Personal{})(r)
+	d, err := webhooks.DeliveriesTable.Scan(table.Personal{})(r)
 	if err != nil {
 		return "", err
 	}

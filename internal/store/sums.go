@@ -9,17 +9,20 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // addBalances books all transfers of the batch, one row per merchant and
 // environment.
 func (w *write) addBalances(steps []engine.Step) []engine.Step {
-	deltas := map[tenant]ledger.Balances{}
-	movements := map[tenant]int64{}
-	for _, t := range gather(w.kept, transfersTable.Of, nil) {
-		key := tenant{t.Merchant, t.Live}
+	deltas := map[books.Tenant]ledger.Balances{}
+	movements := map[books.Tenant]int64{}
+	for _, t := range gather(w.kept, books.TransfersTable.Of, nil) {
+		key := books.Tenant{Merchant: t.Merchant, Live: t.Live}
 		movements[key] += pay.MovementCount(*t)
 		if deltas[key] == nil {
 			deltas[key] = make(ledger.Balances, len(t.Postings))
@@ -32,8 +35,8 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 		return steps
 	}
 	rows := engine.NewRows(w.s.DB.Dialect(), balanceRows, len(deltas))
-	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
-		rows.Text(key.merchant).Flag(key.live)
+	for _, key := range slices.SortedFunc(maps.Keys(deltas), books.Tenant.Compare) {
+		rows.Text(key.Merchant).Flag(key.Live)
 		for _, account := range ledger.Accounts() {
 			rows.Number(deltas[key][account])
 		}
@@ -58,7 +61,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		}
 		deltas[k] = c
 	}
-	for _, p := range gather(w.kept, paymentsTable.Of, nil) {
+	for _, p := range gather(w.kept, payments.PaymentsTable.Of, nil) {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
@@ -92,7 +95,7 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 		deltas[key].n += n
 		deltas[key].last = max(deltas[key].last, table.Micros(d.LastAt))
 	}
-	for _, d := range gather(w.kept, deliveriesTable.Of, nil) {
+	for _, d := range gather(w.kept, webhooks.DeliveriesTable.Of, nil) {
 		add(d, d.Stored, -1)
 		add(d, d.Status, 1)
 	}
@@ -155,11 +158,11 @@ var upsertBalances = engine.Statement(func() string {
 		}
 	}
 	columns := strings.Join(names, ", ")
-	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + balanceSpec + "} AS r WHERE {unless lost}" +
+	return "INSERT INTO balances (" + columns + ") SELECT " + columns + " FROM {rows: " + books.BalanceSpec + "} AS r WHERE {unless lost}" +
 		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
 }())
 
-var balanceRows = engine.ParseColumns(balanceSpec)
+var balanceRows = engine.ParseColumns(books.BalanceSpec)
 
 // deliveryKind is what a list of deliveries may be filtered by.
 type deliveryKind struct{ subscription, status, kind string }

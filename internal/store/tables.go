@@ -5,8 +5,12 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // kind is a table as Commit sees it, whatever its rows are.
@@ -29,13 +33,13 @@ func of[T any](t *table.Table[T]) rows[T] { return rows[T]{t} }
 // every transaction. Within one, what replaces a row comes before what adds one: an old default gives way
 // before the new one comes.
 var written = []kind{
-	of(onceTable), of(receiptsTable), paymentRows{}, of(claimsTable), of(subscriptionsTable), of(deliveriesTable), fanOutRows{of(fanOutsTable)}, of(sessionsTable),
-	of(replaysTable), of(merchantsTable), of(shopsTable), of(keysTable), of(loginsTable), of(clocksTable), of(ratesTable), of(accountsTable), of(operatorsTable),
-	of(secretsTable), of(keyUsesTable), of(retentionTable), of(rulesTable), of(walletsTable), of(mailsTable), of(withdrawalsTable), of(controlsTable), of(batchesTable),
-	of(verificationsTable), of(settlementsTable), of(reservesTable), of(driftsTable), of(recoveriesTable), of(foundTable),
+	of(payments.OnceTable), of(payments.ReceiptsTable), paymentRows{}, of(payments.ClaimsTable), of(webhooks.SubscriptionsTable), of(webhooks.DeliveriesTable), fanOutRows{of(webhooks.FanOutsTable)}, of(payments.SessionsTable),
+	of(webhooks.ReplaysTable), of(tenants.MerchantsTable), of(tenants.ShopsTable), of(tenants.KeysTable), of(tenants.LoginsTable), of(tenants.ClocksTable), of(tenants.RatesTable), of(tenants.AccountsTable), of(tenants.OperatorsTable),
+	of(tenants.SecretsTable), of(tenants.KeyUsesTable), of(tenants.RetentionTable), of(tenants.RulesTable), of(books.WalletsTable), of(tenants.MailsTable), of(books.WithdrawalsTable), of(books.ControlsTable), of(books.BatchesTable),
+	of(tenants.VerificationsTable), of(books.SettlementsTable), of(books.ReservesTable), of(books.DriftsTable), of(tenants.RecoveriesTable), of(tenants.FoundTable),
 	// Rows of these are only added.
-	of(logosTable), of(auditTable), of(addressesTable), of(notesTable), of(rateHistoryTable), of(linesTable), of(documentsTable), of(reconciliationsTable),
-	of(inboxTable), of(filesTable), of(transfersTable), of(eventsTable),
+	of(tenants.LogosTable), of(tenants.AuditTable), of(tenants.AddressesTable), of(tenants.NotesTable), of(tenants.RateHistoryTable), of(books.LinesTable), of(books.DocumentsTable), of(books.ReconciliationsTable),
+	of(webhooks.InboxTable), of(payments.FilesTable), of(books.TransfersTable), of(webhooks.EventsTable),
 }
 
 func (t rows[T]) guarded(c *pay.Change, ids []string) []string {

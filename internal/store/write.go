@@ -1,16 +1,16 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // errRerun says that a change would lose a guard, or lost one after another of its guards had
@@ -25,7 +25,7 @@ type write struct {
 	mine  bool // the committer's row is as it left it
 	batch []*waiting
 	won   map[string]struct{} // ids whose guarded statement changed a row
-	funds map[tenant]ledger.Balances
+	funds map[books.Tenant]ledger.Balances
 	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
 	look  []engine.Step       // what finds lost guards beforehand
 	// behind are the ids whose guard look found to be lost.
@@ -33,21 +33,15 @@ type write struct {
 
 	kept []*waiting
 	lost map[*waiting]error
-	sent []Dispatch
+	sent []webhooks.Dispatch
 	wide []*pay.FanOut // events whose deliveries are made later
-}
-
-// tenant is whom a balance belongs to.
-type tenant struct {
-	merchant string
-	live     bool
 }
 
 func newWrite(c *committer, batch []*waiting) *write {
 	return &write{
 		s: c.s, c: c, batch: batch,
 		won:    make(map[string]struct{}, 2*len(batch)),
-		funds:  map[tenant]ledger.Balances{},
+		funds:  map[books.Tenant]ledger.Balances{},
 		shut:   map[string]struct{}{},
 		behind: map[string]struct{}{},
 		lost:   map[*waiting]error{},
@@ -100,10 +94,6 @@ func (w *write) win(r engine.Row) error {
 	return err
 }
 
-func (t tenant) compare(o tenant) int {
-	return cmp.Or(strings.Compare(t.merchant, o.merchant), engine.Bit(t.live)-engine.Bit(o.live))
-}
-
 // decide drops the changes that lost a guard and returns what the others
 // write.
 func (w *write) decide() ([]engine.Step, error) {
@@ -147,7 +137,7 @@ func (w *write) steps() []engine.Step {
 	for _, k := range written {
 		steps = k.inserts(w, steps)
 	}
-	if list := gather(w.kept, eventsTable.Of, nil); len(list) > 0 {
+	if list := gather(w.kept, webhooks.EventsTable.Of, nil); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)

@@ -1,0 +1,175 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// TransfersTable is the table transfers.
+var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
+	Name: "transfers",
+	Of:   func(c *pay.Change) []ledger.Transfer { return c.Transfers },
+	ID:   func(t *ledger.Transfer) string { return t.ID },
+	Fields: func(f *table.Fields, t *ledger.Transfer) {
+		f.Text("id!", &t.ID)
+		f.Text("merchant!", &t.Merchant)
+		f.Flag("live!", &t.Live)
+		table.Word(f, "kind!", &t.Kind)
+		f.Text("payment!", &t.Payment)
+		f.Text("claim!", &t.Claim)
+		f.Number("amount_local!", &t.Local.Minor) // a memo: "" is its currency where there is none
+		table.Word(f, "currency_local!", &t.Local.Currency)
+		f.Time("at!", &t.At)
+		f.Converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
+			t.Postings, err = parsePostings(text)
+			return err
+		})
+	},
+})
+
+// A row of balances has a column per account, and how many movements they are. BalanceColumns are those that
+// are read, of balances AS b.
+var (
+	BalanceSpec = func() string {
+		spec := "merchant TEXT, live BOOLEAN, "
+		for _, account := range ledger.Accounts() {
+			spec += string(account) + " BIGINT, "
+		}
+		return spec + "movements BIGINT"
+	}()
+	BalanceColumns = func() string {
+		list := "b.merchant, b.live"
+		for _, account := range ledger.Accounts() {
+			list += ", b." + string(account)
+		}
+		return list
+	}()
+)
+
+// ScanBalances reads a row of BalanceColumns: amounts in USD cents.
+func ScanBalances(r engine.Row) (Tenant, ledger.Balances, error) {
+	var t Tenant
+	accounts := ledger.Accounts()
+	amounts := make([]int64, len(accounts))
+	into := []any{&t.Merchant, &t.Live}
+	for i := range amounts {
+		into = append(into, &amounts[i])
+	}
+	if err := r.Scan(into...); err != nil {
+		return t, nil, err
+	}
+	b := make(ledger.Balances, len(accounts))
+	for i, a := range accounts {
+		b[a] = amounts[i]
+	}
+	return t, b, nil
+}
+
+var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
+
+// Balances reads the merchant's balances; all zero before the first transfer.
+func (s *Books) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
+		_, b, err := ScanBalances(r)
+		return b, err
+	}, scope.Merchant, scope.Live)
+	if errors.Is(err, base.ErrNotFound) {
+		return ledger.Balances{}, nil
+	}
+	return b, err
+}
+
+// postings is a transfer's lines as they are stored: a JSON object.
+func postings(t *ledger.Transfer) string {
+	b := make([]byte, 0, 32*len(t.Postings))
+	for i, p := range t.Postings {
+		b = append(b, ",{"[engine.Bit(i == 0)])
+		b = engine.AppendJSONText(b, string(p.Account))
+		b = append(b, ':')
+		b = strconv.AppendInt(b, p.Amount, 10)
+	}
+	return string(append(b, '}'))
+}
+
+// Floats reads all floats, in the order of account and currency.
+func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
+	return base.Many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
+		of, balances, err := ScanBalances(r)
+		f, _ := pay.NewFloat(of.Merchant, of.Live, balances)
+		return f, err
+	})
+}
+
+// HasTransfer reports whether a transfer was booked.
+func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
+	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
+	return len(found) > 0, err
+}
+
+// The owners of floats stand together: 0 follows the slash.
+var (
+	selectFloats = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)
+
+	selectTransfer = engine.Statement(`SELECT id FROM transfers WHERE id = $1`)
+)
+
+// Books are balances and transfers.
+type Books struct{ b *base.Base }
+
+// Booked lists merchants that have books in an environment, by id, from behind
+// one.
+func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
+	return base.Many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+}
+
+// Booking is a transfer, as far as it says which payment money moved for.
+type Booking struct {
+	ID      string
+	Payment string
+	Claim   string // "" for a capture
+	At      time.Time
+}
+
+// Bookings lists a merchant's transfers of a kind from a time on and before
+// another, in order of time; of that first time itself from behind a transfer.
+func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
+	return base.Many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
+		var at int64
+		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
+		b.At = table.FromMicros(at)
+		return b, err
+	}, merchant, live, string(kind), table.Micros(from), table.Micros(to), after, limit)
+}
+
+var (
+	// Who has money moved by providers, from behind a merchant.
+	selectBooked = engine.Statement(`SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`)
+
+	// The index of a merchant's transfers by kind and time is walked: what was paid in
+	// a period is found by when it was paid, however long before it was asked for.
+	selectBookings = engine.Statement(`
+SELECT t.id, t.payment, t.claim, t.at FROM transfers AS t
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 AND (t.at > $4 OR t.id > $6)
+ORDER BY t.at, t.id LIMIT $7`)
+)
+
+// Tenant is whom a balance belongs to.
+type Tenant struct {
+	Merchant string
+	Live     bool
+}
+
+// Compare is the order in which balances are locked.
+func (t Tenant) Compare(o Tenant) int {
+	return cmp.Or(strings.Compare(t.Merchant, o.Merchant), engine.Bit(t.Live)-engine.Bit(o.Live))
+}

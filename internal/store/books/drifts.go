@@ -1,0 +1,122 @@
+package books
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ReconciliationsTable is the table reconciliations.
+var ReconciliationsTable = table.Describe(table.Table[pay.Reconciliation]{
+	Name: "reconciliations",
+	Of:   func(c *pay.Change) []pay.Reconciliation { return c.Reconciliations },
+	ID:   func(v *pay.Reconciliation) string { return v.ID },
+	Fields: func(f *table.Fields, v *pay.Reconciliation) {
+		f.Text("id!", &v.ID)
+		f.Text("account!", &v.Account)
+		f.Flag("live!", &v.Live)
+		f.Time("period_from!", &v.From)
+		f.Time("period_to!", &v.To)
+		f.Count("findings!", &v.Count)
+		f.Text("actor!", &v.By)
+		f.Time("at!", &v.At)
+		table.Document[reconciliationDoc](f, "doc!", v)
+	},
+})
+
+// reconciliationDoc is what no query asks for.
+type reconciliationDoc struct {
+	Reports  []string                 `json:"reports,omitempty"`
+	Lines    int                      `json:"lines"`
+	Charges  int                      `json:"charges"`
+	Refunds  int                      `json:"refunds"`
+	Charged  map[money.Currency]int64 `json:"charged,omitempty"`
+	Refunded map[money.Currency]int64 `json:"refunded,omitempty"`
+	Findings map[string]int           `json:"findings,omitempty"`
+	PaysOut  bool                     `json:"paysOut,omitempty"`
+}
+
+func (d *reconciliationDoc) Of(_ *table.Fields, v *pay.Reconciliation) {
+	*d = reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
+}
+
+func (d *reconciliationDoc) Into(_ *table.Fields, v *pay.Reconciliation) error {
+	v.Reports, v.Lines, v.Charges, v.Refunds = d.Reports, d.Lines, d.Charges, d.Refunds
+	v.Charged, v.Refunded, v.Findings, v.PaysOut = d.Charged, d.Refunded, d.Findings, d.PaysOut
+	return nil
+}
+
+// DriftsTable is the table drifts.
+var DriftsTable = table.Describe(table.Table[pay.Drift]{
+	Name:    "drifts",
+	Of:      func(c *pay.Change) []pay.Drift { return c.Drifts },
+	ID:      func(d *pay.Drift) string { return d.ID },
+	Version: func(d *pay.Drift) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *pay.Drift) {
+		f.Text("id!", &d.ID)
+		f.Number("version", &d.Version)
+		f.Text("reconciliation!", &d.Reconciliation)
+		f.Text("account!", &d.Account)
+		f.Text("merchant!", &d.Merchant)
+		f.Flag("live!", &d.Live)
+		f.Time("period_from!", &d.From)
+		f.Time("period_to!", &d.To)
+		f.Count("findings!", &d.Findings)
+		f.Number("amount!", &d.USD)
+		f.Time("since!", &d.Since)
+		f.Text("closed_by", &d.ClosedBy)
+		f.Time("closed_at", &d.ClosedAt)
+	},
+})
+
+var (
+	selectReconciliations = engine.Statement(`
+SELECT ` + ReconciliationsTable.List + ` FROM reconciliations
+WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`)
+
+	selectOpenDrifts = engine.Statement(`
+SELECT ` + DriftsTable.List + ` FROM drifts
+WHERE account = $1 AND closed_at = 0 ORDER BY id`)
+
+	selectDrift = engine.Statement(`
+SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0) AS BIGINT), coalesce(min(since), 0) FROM drifts
+WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
+)
+
+// List lists the newest comparisons with providers' reports, of one
+// account or of all.
+func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, limit)
+}
+
+// OpenDrifts lists what comparisons of an account found and no later one took
+// the place of.
+func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
+	return base.Many(ctx, s.b, selectOpenDrifts, DriftsTable.Scan(s.b.Personal), account)
+}
+
+// Drifted is how many differences from providers' reports a merchant's books
+// have, what they are worth in USD cents, and since when.
+type Drifted struct {
+	Count int64
+	USD   int64
+	Since time.Time
+}
+
+// Drift reads a merchant's differences that are open.
+func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
+	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
+		var since int64
+		err = r.Scan(&d.Count, &d.USD, &since)
+		d.Since = table.FromMicros(since)
+		return d, err
+	}, scope.Merchant, scope.Live)
+}
+
+// Reconciliations are comparisons with providers' reports.
+type Reconciliations struct{ b *base.Base }

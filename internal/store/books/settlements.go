@@ -1,0 +1,405 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
+)
+
+// SettlementsTable is the table settlements.
+var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
+	Name:    "settlements",
+	Of:      func(c *pay.Change) []pay.Settlement { return c.Settlements },
+	ID:      func(v *pay.Settlement) string { return v.ID },
+	Version: func(v *pay.Settlement) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Settlement) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		f.Number("number!", &v.Number)
+		table.Word(f, "status", &v.Status)
+		f.Time("period_start!", &v.PeriodStart)
+		f.Time("period_end", &v.PeriodEnd)
+		f.Time("last_at", &v.LastAt)
+		f.Number("lines", &v.Lines)
+		f.Number("gross", &v.Gross)
+		f.Number("platform", &v.Platform)
+		f.Number("provider", &v.Provider)
+		f.Number("network", &v.Network)
+		f.Number("refunds", &v.Refunds)
+		f.Number("chargebacks", &v.Chargebacks)
+		f.Number("chargeback_fees", &v.ChargebackFees)
+		f.Number("held", &v.Held)
+		f.Number("released", &v.Released)
+		f.Number("adjustments", &v.Adjustments)
+		f.Number("net", &v.Net)
+		f.Number("pending", &v.Pending)
+		f.Number("moved", &v.Moved)
+		f.Number("carry!", &v.Carry)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[settlementDoc](f, "doc", v)
+	},
+})
+
+// settlementDoc is what no query asks for. Times in microseconds UTC.
+type settlementDoc struct {
+	Sums     ledger.Balances `json:"sums,omitempty"`
+	Kind     int             `json:"kind,omitempty"` // of the cursor
+	At       int64           `json:"at,omitempty"`
+	Sequence int64           `json:"sequence,omitempty"`
+	PDFAt    int64           `json:"pdfAt,omitempty"`
+	ClosedAt int64           `json:"closedAt,omitempty"`
+	PaidAt   int64           `json:"paidAt,omitempty"`
+
+	Automatic bool   `json:"automatic,omitempty"`
+	Payout    string `json:"payout,omitempty"`
+	PayoutWhy string `json:"payoutWhy,omitempty"`
+}
+
+func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
+	*d = settlementDoc{v.Sums, v.At.Kind, table.Micros(v.At.At), v.Sequence, table.Micros(v.PDFAt), table.Micros(v.ClosedAt), table.Micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy}
+}
+
+func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
+	v.Sums, v.At, v.Sequence = d.Sums, pay.Cursor{Kind: d.Kind, At: table.FromMicros(d.At)}, d.Sequence
+	v.Automatic, v.Payout, v.PayoutWhy = d.Automatic, d.Payout, d.PayoutWhy
+	v.PDFAt, v.ClosedAt, v.PaidAt = table.FromMicros(d.PDFAt), table.FromMicros(d.ClosedAt), table.FromMicros(d.PaidAt)
+	return nil
+}
+
+// LinesTable is the table settlement_lines.
+var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
+	Name: "settlement_lines",
+	Of:   func(c *pay.Change) []pay.SettlementLine { return c.Lines },
+	ID:   func(l *pay.SettlementLine) string { return l.Transfer },
+	Fields: func(f *table.Fields, l *pay.SettlementLine) {
+		f.Text("id!", &l.Transfer)
+		f.Text("settlement!", &l.Settlement)
+		f.Text("merchant!", &l.Merchant)
+		f.Flag("live!", &l.Live)
+		f.Number("number!", &l.Number)
+		table.Word(f, "type!", &l.Type)
+		f.Text("payment!", &l.Payment)
+		f.Text("claim!", &l.Claim)
+		f.Number("amount_local!", &l.Local.Minor) // a memo: "" is its currency where there is none
+		table.Word(f, "currency_local!", &l.Local.Currency)
+		f.Time("at!", &l.At)
+		f.Time("day!", &l.Day)
+		f.Number("gross!", &l.Gross)
+		f.Number("platform!", &l.Platform)
+		f.Number("provider!", &l.Provider)
+		f.Number("network!", &l.Network)
+		f.Number("refund!", &l.Refund)
+		f.Number("chargeback!", &l.Chargeback)
+		f.Number("chargeback_fee!", &l.ChargebackFee)
+		f.Number("reserve!", &l.Reserve)
+		f.Number("adjustment!", &l.Adjustment)
+		f.Number("net!", &l.Net)
+		f.Number("pending!", &l.Pending)
+	},
+})
+
+// DocumentsTable is the table documents.
+var DocumentsTable = table.Describe(table.Table[pay.Document]{
+	Name: "documents",
+	Of:   func(c *pay.Change) []pay.Document { return c.Documents },
+	ID:   func(d *pay.Document) string { return d.ID },
+	Fields: func(f *table.Fields, d *pay.Document) {
+		f.Text("id!", &d.ID)
+		f.Text("merchant!", &d.Merchant)
+		f.Flag("live!", &d.Live)
+		f.Bytes("body!", &d.Body)
+	},
+})
+
+var selectUnopened = engine.Statement(`
+SELECT ` + tenants.MerchantsTable.ListOf("m") + `, b.live FROM balances AS b JOIN merchants AS m ON m.id = b.merchant
+WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
+LIMIT $1`)
+
+// Unopened is a merchant with a balance in an environment and no open
+// settlement.
+type Unopened struct {
+	pay.Merchant
+	Live bool
+}
+
+// Unopened lists merchants who have no open settlement yet.
+func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
+	scan := tenants.MerchantsTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
+		u.Merchant, err = scan(table.With(r, &u.Live))
+		return u, err
+	}, limit)
+}
+
+// Claimed tells whether a settlement has claimed t.
+const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
+
+// firstUnsettled looks at each kind for its oldest transfer that is not
+// claimed.
+var firstUnsettled = engine.Statement(func() string {
+	var parts []string
+	for _, kind := range pay.SettledKinds() {
+		parts = append(parts, fmt.Sprintf(`SELECT at FROM (SELECT t.at FROM transfers AS t
+  WHERE t.merchant = $1 AND t.live = $2 AND t.kind = '%[1]s' AND t.at >= $3 AND NOT `+Claimed+`
+  ORDER BY t.at LIMIT 1) AS of_%[1]s`, kind))
+	}
+	return "SELECT coalesce(min(at), 0) FROM (\n" + strings.Join(parts, "\nUNION ALL ") + ") AS oldest"
+}())
+
+// FirstUnsettled returns the time of the merchant's oldest transfer from since
+// on that no settlement has claimed; zero where there is none.
+func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
+	var at int64
+	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
+		return r.Scan(&at)
+	})
+	return table.FromMicros(at), err
+}
+
+// What is not claimed is read in the order of the index, so that a part of it
+// costs no more than that part. What belongs to a payment comes with its
+// capture or after it.
+var (
+	selectUnsettledCaptures = engine.Statement(`
+SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND NOT ` + Claimed + `
+ORDER BY t.at LIMIT $6`)
+	selectUnsettled = engine.Statement(`
+SELECT ` + TransfersTable.ListOf("t") + `, coalesce(c.at, 0)
+FROM transfers AS t LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.at, 0) <= $5 AND NOT ` + Claimed + `
+ORDER BY t.at LIMIT $6`)
+)
+
+// Unsettled reads transfers that no settlement has claimed, of the kind of the
+// cursor and from its time on, whose payment was captured by matured, oldest
+// first.
+func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
+	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
+	if kind == ledger.Capture {
+		text = selectUnsettledCaptures
+	}
+	var list []pay.Unsettled
+	scan := scanUnsettled(s.b)
+	args := []any{scope.Merchant, scope.Live, string(kind), table.Micros(from.At), table.Micros(matured), limit}
+	err := s.b.DB.Walk(ctx, s.b.Text(text), args, func(r engine.Row) error {
+		u, err := scan(r)
+		list = append(list, u)
+		return err
+	})
+	return list, err
+}
+
+// scanUnsettled returns what reads a transfer and when its payment was captured.
+func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
+	scan := TransfersTable.Scan(b.Personal)
+	return func(r engine.Row) (u pay.Unsettled, err error) {
+		var captured int64
+		u.Transfer, err = scan(table.With(r, &captured))
+		u.Captured = table.FromMicros(captured)
+		return u, err
+	}
+}
+
+// parsePostings reads the lines of a transfer in the order of the chart.
+func parsePostings(text string) ([]ledger.Posting, error) {
+	var amounts map[ledger.Account]int64
+	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
+		return nil, fmt.Errorf("postings: %w", err)
+	}
+	list := make([]ledger.Posting, 0, len(amounts))
+	for _, account := range ledger.Accounts() {
+		if amount, ok := amounts[account]; ok {
+			list = append(list, ledger.Posting{Account: account, Amount: amount})
+		}
+	}
+	return list, nil
+}
+
+var (
+	selectSettlement = engine.Statement(`SELECT ` + SettlementsTable.List + ` FROM settlements WHERE id = $1`)
+	selectOpen       = engine.Statement(`SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
+	listSettlements  = engine.Statement(`
+SELECT ` + SettlementsTable.List + ` FROM settlements
+WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5 AND number < $6
+ORDER BY number DESC LIMIT $7 OFFSET $8`)
+	countSettlements = engine.Statement(`
+SELECT count(*) FROM settlements
+WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5`)
+	settledBefore = engine.Statement(`
+SELECT ` + SettlementsTable.List + ` FROM settlements
+WHERE merchant = $1 AND live = $2 AND status <> 'open' AND last_at <= $3 ORDER BY number DESC LIMIT 1`)
+	allSettlements = engine.Statement(`
+SELECT ` + SettlementsTable.List + ` FROM settlements
+WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
+)
+
+// Get reads a merchant's settlement. ErrNotFound also where it is
+// another's or of the other environment.
+func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+	batch, err := s.Any(ctx, id)
+	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
+		return pay.Settlement{}, base.ErrNotFound
+	}
+	return batch, err
+}
+
+// Any reads a settlement of any tenant, for the loops and the
+// operator.
+func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
+	return base.One(ctx, s.b, selectSettlement, SettlementsTable.Scan(s.b.Personal), id)
+}
+
+// Open reads a merchant's open settlement. ErrNotFound before the
+// merchant has earned anything.
+func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
+	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+}
+
+// SettlementFilter selects settlements. Empty fields select all.
+type SettlementFilter struct {
+	Status   pay.SettlementStatus
+	From, To time.Time // of CreatedAt; From is included, To is not
+	Below    int64     // numbers below this one; 0: all
+	Limit    int
+	Offset   int
+}
+
+// List lists a merchant's settlements, newest first, and counts what
+// the filter selects. There is about one a day.
+func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
+	to := int64(math.MaxInt64)
+	if !f.To.IsZero() {
+		to = table.Micros(f.To)
+	}
+	args := []any{scope.Merchant, scope.Live, string(f.Status), table.Micros(f.From), to}
+	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := base.Many(ctx, s.b, listSettlements, SettlementsTable.Scan(s.b.Personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	return list, total, err
+}
+
+// All lists settlements of every tenant, newest first, for the
+// operator.
+func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+	return base.Many(ctx, s.b, allSettlements, SettlementsTable.Scan(s.b.Personal), merchant, string(status), limit)
+}
+
+// SettledBefore reads the newest settlement whose lines are all from at or
+// before. Errors: ErrNotFound.
+func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
+	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
+}
+
+var selectLines = engine.Statement(`
+SELECT ` + LinesTable.ListOf("l") + `, coalesce(p.order_id, '')
+FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
+WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`)
+
+// What a shop may read of a settlement: its own lines, and those that are of no payment.
+var (
+	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
+	selectShopLines = engine.Statement(`
+SELECT ` + LinesTable.ListOf("l") + `, coalesce(p.order_id, '')
+FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
+WHERE l.settlement = $1 AND l.number > $3 AND l.number > 0` + ofShop + ` ORDER BY l.number LIMIT $4 OFFSET $5`)
+	countShopLines = engine.Statement(`
+SELECT count(*) FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
+WHERE l.settlement = $1 AND l.number > 0` + ofShop)
+)
+
+// ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
+// lines as offset says.
+func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
+	return base.Many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, shop, after, limit, offset)
+}
+
+// CountShopLines counts the lines that ShopLines lists.
+func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
+	return base.One(ctx, s.b, countShopLines, base.ScanInt, settlement, shop)
+}
+
+func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
+
+// Lines reads the listed lines of a settlement after a number. The
+// caller has read the settlement in its own scope.
+func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
+	return base.Many(ctx, s.b, selectLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, after, limit)
+}
+
+var selectSettled = engine.Statement(`
+SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l ON l.id = r.id JOIN settlements AS s ON s.id = l.settlement`)
+
+// SettledAs tells where the settlements stand that claimed the captures of
+// payments, by payment; those of which no settlement has are left out.
+func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
+	ids := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
+	for _, id := range payments {
+		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
+	}
+	settled := map[string]pay.SettlementStatus{}
+	err := s.b.Query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {
+		var payment string
+		var status pay.SettlementStatus
+		err := r.Scan(&payment, &status)
+		settled[payment] = status
+		return err
+	})
+	return settled, err
+}
+
+var (
+	// SettlementDuty is what is due of settlements.
+	SettlementDuty = base.NewDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", SettlementsTable.List)
+	// ReceiptDuty is what is due of settlement receipts.
+	ReceiptDuty = base.NewDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", SettlementsTable.List)
+)
+
+// Lease takes open settlements that are due.
+func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+	return base.Leased(ctx, s.b, SettlementDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// LeaseReceipts takes settlements that are not open any more and wait for a
+// step.
+func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+	return base.Leased(ctx, s.b, ReceiptDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// selectUnpaid is what is closed, not paid, and to be paid out by itself.
+var selectUnpaid = engine.Statement(`
+SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
+
+// Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
+// themselves, the newest first.
+func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
+	return base.Many(ctx, s.b, selectUnpaid, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+}
+
+var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
+
+// Document reads a merchant's document.
+func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
+	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
+}
+
+// Settlements are settlements with their lines and documents.
+type Settlements struct{ b *base.Base }

@@ -1,0 +1,195 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// WithdrawalsTable is the table withdrawals.
+var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
+	Name:    "withdrawals",
+	Of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
+	ID:      func(w *pay.Withdrawal) string { return w.ID },
+	Version: func(w *pay.Withdrawal) int64 { return w.Version },
+	Fields: func(f *table.Fields, w *pay.Withdrawal) {
+		f.Text("id!", &w.ID)
+		f.Text("merchant!", &w.Merchant)
+		f.Text("shop!", &w.Shop)
+		f.Flag("live!", &w.Live)
+		f.Number("version", &w.Version)
+		f.Text("wallet!", &w.Wallet)
+		table.Word(f, "status", &w.Status)
+		f.Number("amount!", &w.Amount)
+		f.Number("fee!", &w.Fee)
+		f.Number("sequence", &w.Sequence)
+		f.Time("due_at", &w.DueAt)
+		f.Time("created_at!", &w.CreatedAt)
+		f.Time("updated_at", &w.UpdatedAt)
+		f.Text("provider", &w.Provider)
+		f.Text("provider_ref", &w.ProviderRef)
+		f.Text("batch", &w.Batch)
+		table.Document[withdrawalDoc](f, "doc", w)
+	},
+})
+
+type withdrawalDoc struct {
+	// Where it is had its place here before version 30, and has it where a node of before writes.
+	Provider    string `json:"provider,omitempty"`
+	ProviderRef string `json:"providerRef,omitempty"`
+
+	Checks         int    `json:"checks,omitempty"`
+	FailureCode    string `json:"failureCode,omitempty"`
+	FailureMessage string `json:"failureMessage,omitempty"`
+	SentAt         int64  `json:"sentAt,omitempty"`
+	CompletedAt    int64  `json:"completedAt,omitempty"`
+	FailedAt       int64  `json:"failedAt,omitempty"`
+	Accepted       bool   `json:"accepted,omitempty"`
+	Found          bool   `json:"found,omitempty"`
+	pay.Flight
+	Why        string              `json:"why,omitempty"`
+	Passed     []string            `json:"passed,omitempty"`
+	Round      int                 `json:"round,omitempty"`
+	Tried      []pay.PayoutAttempt `json:"tried,omitempty"`
+	Waiting    string              `json:"waiting,omitempty"`
+	Said       string              `json:"said,omitempty"`
+	BankRef    string              `json:"bankRef,omitempty"`
+	ApprovedBy string              `json:"approvedBy,omitempty"`
+	Local      int64               `json:"local,omitempty"`
+	Currency   money.Currency      `json:"currency,omitempty"`
+	Rate       string              `json:"rate,omitempty"`
+	RateSource string              `json:"rateSource,omitempty"`
+	RateAt     int64               `json:"rateAt,omitempty"`
+	Float      int64               `json:"float,omitempty"`
+	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
+}
+
+func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
+	*d = withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
+		table.Micros(w.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
+		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
+		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Float.Minor, w.Float.Currency}
+}
+
+func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
+	w.Provider, w.ProviderRef = cmp.Or(w.Provider, d.Provider), cmp.Or(w.ProviderRef, d.ProviderRef)
+	w.Checks, w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
+	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
+	w.Conversion = pay.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
+	w.Float = money.New(d.Float, d.FloatOf)
+	w.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
+	w.Rate, err = table.ParseRate(d.Rate)
+	return err
+}
+
+// byWithdrawal is the filter of the list and of its count.
+const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
+
+var (
+	selectWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
+	listWithdrawals  = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
+	// An account that was told of by its own reference alone.
+	selectWithdrawalAt = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
+	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
+)
+
+// Get reads a shop's withdrawal. ErrNotFound also where it is another's.
+func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+}
+
+// At reads the withdrawal that a payout account calls by a reference of its own, of any
+// tenant. ErrNotFound.
+func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+	return base.One(ctx, s.b, selectWithdrawalAt, WithdrawalsTable.Scan(s.b.Personal), account, ref)
+}
+
+// WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
+type WithdrawalFilter struct {
+	Status   pay.WithdrawalStatus
+	Wallet   string
+	From, To time.Time // created at From or later, and before To
+	After    string    // ids older than this one
+	Limit    int
+	Offset   int
+}
+
+// List lists a shop's withdrawals, newest first, and counts what the
+// filter selects.
+func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+	to := int64(1<<63 - 1)
+	if !f.To.IsZero() {
+		to = table.Micros(f.To)
+	}
+	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, table.Micros(f.From), to}
+	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := base.Many(ctx, s.b, listWithdrawals, WithdrawalsTable.Scan(s.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
+	return list, total, err
+}
+
+// Lease takes withdrawals that are to be sent or asked about.
+func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
+	return base.Leased(ctx, s.b, WithdrawalDuty, WithdrawalsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// WithdrawalDuty is what is due of withdrawals.
+var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", WithdrawalsTable.List)
+
+// Withdrawals are what merchants are paid, and what that keeps to.
+type Withdrawals struct{ b *base.Base }
+
+// Any reads a withdrawal of any tenant, for the operator; never for what a
+// merchant asks.
+func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
+	return base.One(ctx, s.b, selectAnyWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id)
+}
+
+// Sent reads withdrawals of all tenants that a payout provider has, or may
+// have, the oldest first.
+func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
+}
+
+// Waiting lists withdrawals that are due and wait for something, of all tenants, the
+// oldest first.
+func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectWaitingWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
+}
+
+var (
+	selectWaitingWithdrawals = engine.Statement(`
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`)
+	selectAnyWithdrawal   = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
+	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
+)
+
+// ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
+func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectWithdrawalsByID, WithdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+}
+
+// AtEach reads the withdrawals that a payout account calls by references of its own.
+func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+	r := engine.NewRows(s.b.DB.Dialect(), atColumns, len(references))
+	for _, ref := range references {
+		r.Text(account, ref).Next()
+	}
+	return base.Many(ctx, s.b, selectWithdrawalsAt, WithdrawalsTable.Scan(s.b.Personal), r.Args()...)
+}
+
+var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
+
+var (
+	selectWithdrawalsByID = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
+	selectWithdrawalsAt   = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
+JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)
+)

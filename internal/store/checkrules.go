@@ -1,0 +1,100 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// accountRules are the invariants of provider accounts (check.go).
+var accountRules = invariants([]rule{
+	{"a removed provider account keeps no credentials, every other has some", `
+SELECT id, status FROM provider_accounts WHERE (status = 'removed') <> (credentials = '') OR (status = 'removed' AND credentials_before <> '')`},
+	{"a provider account for one merchant is of one that exists", `
+SELECT a.id, a.merchant FROM provider_accounts AS a LEFT JOIN merchants AS m ON m.id = a.merchant WHERE a.merchant <> '' AND m.id IS NULL`},
+})
+
+// rateRules are the invariants of the rates (check.go).
+var rateRules = invariants([]rule{
+	{"a rate has a history of all its versions", `
+SELECT r.id, 'version ' || r.version || ', history of ' || count(h.id) FROM rates AS r LEFT JOIN rate_history AS h ON h.currency = r.id
+GROUP BY r.id, r.version HAVING r.version <> count(h.id) OR r.version <> coalesce(max(h.version), 0)`},
+	{"a rate in use is the one that was applied last", `
+SELECT r.id, r.rate || ' of ' || r.source FROM rates AS r
+LEFT JOIN rate_history AS h ON h.id = r.id || '-' || (
+  SELECT max(l.version) FROM rate_history AS l WHERE l.currency = r.id AND l.verdict = 'applied')
+WHERE r.rate <> coalesce(h.rate, '') OR r.source <> coalesce(h.source, '') OR r.observed_at <> coalesce(h.observed_at, 0)`},
+})
+
+// driftRules are the invariants of comparisons with providers' reports (check.go).
+var driftRules = invariants([]rule{
+	{"a drift is of a comparison of its account and environment, and of a merchant", `
+SELECT d.id, d.reconciliation FROM drifts AS d
+LEFT JOIN reconciliations AS r ON r.id = d.reconciliation LEFT JOIN merchants AS m ON m.id = d.merchant
+WHERE r.id IS NULL OR m.id IS NULL OR r.account <> d.account OR r.live <> d.live OR r.period_from <> d.period_from OR r.period_to <> d.period_to`},
+	{"a drift is closed by a later comparison that covers its period", `
+SELECT d.id, d.closed_by FROM drifts AS d LEFT JOIN reconciliations AS r ON r.id = d.closed_by
+WHERE d.closed_at <> 0 AND (r.id IS NULL OR r.account <> d.account OR r.period_from > d.period_from OR r.period_to < d.period_to)`},
+	{"the drifts of a comparison are at most its findings", `
+SELECT r.id, r.findings || ' findings, drifts ' || sum(d.findings) FROM reconciliations AS r JOIN drifts AS d ON d.reconciliation = r.id
+GROUP BY r.id, r.findings HAVING sum(d.findings) > r.findings`},
+})
+
+// operatorRules are the invariants of operators (check.go).
+var operatorRules = invariants([]rule{
+	{"a removed operator has no token, every other has one", `SELECT id, preview FROM operators WHERE (removed_at > 0) <> (hash = '')`},
+})
+
+// rulesRules are the invariants of the routing rules (check.go).
+var rulesRules = invariants([]rule{
+	{"the versions of the routing rules have no gap", `
+SELECT r.id, 'the one before is missing' FROM routing_rules AS r
+WHERE r.version <> 1 AND NOT EXISTS (SELECT 1 FROM routing_rules AS b WHERE b.version = r.version - 1)`},
+})
+
+// mailRules are the invariants of e-mails (check.go).
+var mailRules = invariants([]rule{
+	{"an e-mail that waits has a time, one that is over has neither a time nor an address", `
+SELECT id, status || ' due at ' || due_at || CASE WHEN doc = '{}' THEN ', telling nothing' ELSE ', telling something' END FROM mails
+WHERE (status = 'waiting') <> (due_at > 0) OR (status = 'waiting') <> (doc <> '{}')`},
+	{"an e-mail is about a wallet of its merchant", `
+SELECT m.id, m.object FROM mails AS m LEFT JOIN wallets AS w ON w.id = m.object
+WHERE w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live`},
+})
+
+// counterRules are what Check proves of the counters.
+var counterRules = invariants([]rule{
+	{"counters of all days have what was rolled up of each", `
+SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
+  coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
+FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
+  SELECT shop, live, rail, method, country, status, sum(rolled) AS n FROM counters WHERE day >= 0 GROUP BY shop, live, rail, method, country, status
+) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0)`},
+	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
+SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
+WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},
+})
+
+// addressesOf proves that the addresses or notes are those that the sealed entries were written
+// with.
+func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]Broken, error) {
+	return func(_ *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
+		err = ask(text, []any{from, before}, func(r engine.Row) error {
+			var id, address, salt, commitment string
+			if err := r.Scan(&id, &address, &salt, &commitment); err != nil {
+				return err
+			}
+			if address == "" || pay.Commitment(address, salt) != commitment {
+				broken = append(broken, Broken{"an address or a note is the one that its audit entry was written with", id, "it is another one, or its entry is gone"})
+			}
+			return nil
+		})
+		if err != nil {
+			return broken, fmt.Errorf("check addresses: %w", err)
+		}
+		return broken, nil
+	}
+}

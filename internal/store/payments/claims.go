@@ -1,0 +1,216 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ClaimsTable is the table claims.
+var ClaimsTable = table.Describe(table.Table[pay.Claim]{
+	Name:    "claims",
+	Of:      func(c *pay.Change) []pay.Claim { return c.Claims },
+	ID:      func(c *pay.Claim) string { return c.ID },
+	Version: func(c *pay.Claim) int64 { return c.Version },
+	Fields: func(f *table.Fields, c *pay.Claim) {
+		f.Text("id!", &c.ID)
+		f.Text("merchant!", &c.Merchant)
+		f.Text("shop!", &c.Shop)
+		f.Flag("live!", &c.Live)
+		f.Number("version", &c.Version)
+		table.Word(f, "kind!", &c.Kind)
+		table.Word(f, "status", &c.Status)
+		f.Text("payment!", &c.Payment)
+		f.Amount("amount_local!", "currency_local!", &c.Local)
+		f.Number("amount!", &c.USD)
+		f.Number("frozen", &c.Frozen)
+		f.Time("due_at", &c.DueAt)
+		f.Time("created_at!", &c.CreatedAt)
+		f.Time("updated_at", &c.UpdatedAt)
+		table.Document[ClaimDocument](f, "doc", c)
+		f.Written("dispute", c.Case.Key())
+	},
+})
+
+// ClaimDocument is what no query asks for; check reads sequence. Times are
+// microseconds UTC.
+type ClaimDocument struct {
+	OrderID  string          `json:"orderId,omitempty"`
+	Fee      int64           `json:"fee,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Network  string          `json:"network,omitempty"`
+	Attempt  int             `json:"attempt,omitempty"`
+	Parts    pay.Parts       `json:"parts,omitzero"`
+	Freed    int64           `json:"freed,omitempty"`
+	Call     pay.RefundCall  `json:"call,omitzero"`
+	Case     pay.Case        `json:"case,omitzero"`
+	Previous string          `json:"previous,omitempty"`
+	Silent   bool            `json:"silent,omitempty"`
+	DueBy    int64           `json:"dueBy,omitempty"`
+	Evidence []pay.Evidence  `json:"evidence,omitempty"`
+	Timeline []pay.ClaimStep `json:"timeline"`
+	Sequence int64           `json:"sequence"`
+	Resolved int64           `json:"resolved,omitempty"`
+}
+
+// Of is for table.Document.
+func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
+	*d = ClaimDocument{
+		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
+		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: table.Micros(c.DueBy), Evidence: SealEvidence(f.Personal, c.ID, c.Evidence),
+		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
+	}
+}
+
+// Into is for table.Document.
+func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
+	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
+	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
+	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
+	return nil
+}
+
+// FilesTable is the table files.
+var FilesTable = table.Describe(table.Table[pay.File]{
+	Name: "files",
+	Of:   func(c *pay.Change) []pay.File { return c.Files },
+	ID:   func(e *pay.File) string { return e.ID },
+	Fields: func(f *table.Fields, e *pay.File) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		f.Text("claim!", &e.Claim)
+		f.Converted("name!", func() string { return f.Personal.Seal(table.FileName.About(e.ID), []byte(e.Name)) }, func(text string) error {
+			name, err := f.Personal.Open(table.FileName.About(e.ID), text)
+			e.Name = string(name)
+			return err
+		})
+		f.Text("type!", &e.Type)
+		f.Time("created_at!", &e.At)
+		f.Converted("content!", func() string { return e.Sealed }, func(text string) (err error) {
+			e.Content, err = openFile(f.Personal, e.ID, text)
+			return err
+		})
+	},
+})
+
+var (
+	selectClaim    = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyClaim = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims WHERE id = $1`)
+)
+
+// Get reads one claim of a shop. ErrNotFound also where it is another's.
+func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+}
+
+// Any reads a claim of any tenant, for the operator and for our own
+// loops; never for what a merchant asks.
+func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
+	return base.One(ctx, s.b, selectAnyClaim, ClaimsTable.Scan(s.b.Personal), id)
+}
+
+// ClaimFilter selects claims. Empty fields select all.
+type ClaimFilter struct {
+	Status  pay.ClaimStatus
+	Kind    pay.ClaimKind
+	Payment string
+	After   string // ids older than this one
+	Limit   int
+	Offset  int
+}
+
+var (
+	// A shop has few claims beside its payments; its index is walked.
+	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
+  AND ($5 = '' OR payment = $5)`
+	listClaims  = engine.Statement(`SELECT ` + ClaimsTable.List + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
+	countClaims = engine.Statement(`SELECT count(*)` + claimsOfShop)
+
+	listAnyClaims = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims
+WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
+)
+
+// List lists a shop's claims, newest first, and counts what the filter
+// selects.
+func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
+	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := base.Many(ctx, s.b, listClaims, ClaimsTable.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
+	return list, total, err
+}
+
+// ListAny lists claims of all tenants, newest first, for the operator.
+func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
+	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+}
+
+// Open claims of disputes are always due some time: the index of due claims has them.
+var oldestDispute = engine.Statement(`SELECT coalesce(min(CAST({json doc dueBy} AS BIGINT)), 0) FROM claims
+WHERE due_at > 0 AND kind = 'chargeback' AND live`)
+
+// OldestDispute returns the earliest deadline for evidence of all open disputes in
+// production; zero where there is none.
+func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
+	at, err := base.One(ctx, s.b, oldestDispute, base.ScanInt)
+	return table.FromMicros(at), err
+}
+
+// ClaimDuty is what is due of claims.
+var ClaimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", ClaimsTable.List)
+
+// Lease takes claims that are due; nobody else gets them before until.
+// The lease is not a version: whoever decides meanwhile is not stale.
+func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
+	return base.Leased(ctx, s.b, ClaimDuty, ClaimsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
+WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
+
+// File reads the content of a piece of evidence of a shop's claim. ErrNotFound
+// also where it is another's.
+func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
+}
+
+// Claims are refunds and disputes, with their evidence.
+type Claims struct{ b *base.Base }
+
+// Of reads all claims on payments of any tenant, for the operator.
+func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
+	return base.Many(ctx, s.b, selectClaimsOf, ClaimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
+}
+
+// PaymentsOf says which payments claims are on; claims that do not exist are
+// left out.
+func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
+	found := map[string]string{}
+	err := s.b.Query(ctx, selectClaimPayments, s.b.IDs(claims), func(r engine.Row) error {
+		var claim, payment string
+		err := r.Scan(&claim, &payment)
+		found[claim] = payment
+		return err
+	})
+	return found, err
+}
+
+var selectClaimsOf = engine.Statement(`SELECT ` + ClaimsTable.ListOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
+
+var selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
+
+// Old lists the claims of all merchants whose ids are between two, by id.
+func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return base.Many(ctx, s.b, selectOldClaims, base.ScanID, after, below, limit)
+}
+
+var selectOldClaims = engine.Statement(`
+SELECT id FROM claims WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`)

@@ -1,0 +1,334 @@
+package payments
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// Filter selects payments of one shop. Empty fields select all.
+type Filter struct {
+	Status  pay.Status
+	Rail    string
+	Method  string
+	Country string // alpha-3
+	OrderID string
+	Email   string // in any case
+	// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
+	// what the shop asked for; zero: any.
+	Amount money.Amount
+	From   time.Time // created from then on, to the millisecond
+	To     time.Time // created before
+	After  string    // ids older than this one
+	Limit  int
+	Offset int
+}
+
+// LastID is above every payment's id.
+const LastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
+
+// bounds are the ids from and below which all selected ones are: ids sort by
+// the time they were made.
+func (f Filter) bounds() (from, below string) {
+	below = LastID
+	if !f.From.IsZero() {
+		from = id.From(pay.PaymentPrefix, f.From)
+	}
+	if !f.To.IsZero() {
+		below = id.From(pay.PaymentPrefix, f.To)
+	}
+	if f.After != "" {
+		below = min(below, f.After)
+	}
+	return from, below
+}
+
+// ofKind reports whether the filter asks for more than a status and a time.
+func (f Filter) ofKind() bool { return f.Rail != "" || f.Method != "" || f.Country != "" }
+
+// found reports whether the filter asks for what no counter counts.
+func (f Filter) found() bool { return f.Email != "" || !f.Amount.IsZero() }
+
+// amounts are the arguments of sameAmount: the amount in USD, the amount in another currency, that
+// currency, and the amount as {asked doc} has it.
+func (f Filter) amounts() []any {
+	if f.Amount.IsZero() || f.Amount.Currency == money.USD {
+		return []any{f.Amount.Minor, int64(0), "", ""}
+	}
+	asked := strings.Trim(table.Encode(amountDocOf(f.Amount)), "{}")
+	return []any{int64(0), f.Amount.Minor, string(f.Amount.Currency), asked}
+}
+
+// email is the e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
+func (f Filter) email() string {
+	lower := strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, f.Email)
+	return strings.Trim(table.Encode(lower), `"`)
+}
+
+// tableOf is where payments of a status are: those whose outcome is not known
+// have a table of their own, so that taking a card payment writes its row with
+// all the indexes once.
+func tableOf(status pay.Status) string {
+	if status == pay.Processing {
+		return "processing"
+	}
+	return "payments"
+}
+
+// listPayments reads newest first by an index of statuses: each gives its
+// newest ids, and the best of them are read.
+var listPayments = engine.Statement(func() string {
+	var parts []string
+	for _, status := range pay.Statuses() {
+		parts = append(parts, fmt.Sprintf(`
+    SELECT id FROM (SELECT id FROM %s
+      WHERE shop = $1 AND live = $2 AND status = '%[2]s' AND ($3 = '' OR $3 = '%[2]s') AND id >= $4 AND id < $5
+      ORDER BY id DESC LIMIT $6) AS of_%[2]s`, tableOf(status), status))
+	}
+	return paged(strings.Join(parts, "\n    UNION ALL"), "LIMIT $7 OFFSET $8")
+}())
+
+// listPaymentsOfKind reads newest first by an index of kinds: the counters say
+// which kinds the shop has, each gives its newest ids, and the best of them
+// are read. However rare or long ago a kind is, nothing else is looked at.
+var listPaymentsOfKind = engine.Statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
+
+// Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
+// are they counted, but no more than so many: everybody may pay the same amount.
+//
+// An amount in another currency than USD is what the shopper pays or what the shop asked for. Where
+// both are the same the payment stands in the index of the first alone.
+var (
+	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND", "{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14))
+
+	byAmount      = ofKinds("p.amount = $13 AND", "amount = $13")
+	byLocal       = "p.currency_local <> 'USD' AND p.currency_local = $14 AND p.amount_local = $13 AND"
+	byAsked       = "{other asked p.doc} AND {asked p.doc} = $15 AND"
+	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
+		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
+
+	ListPaymentsByEmail       = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
+	ListPaymentsByAmount      = engine.Statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
+	ListPaymentsByOtherAmount = engine.Statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
+	CountByEmail              = engine.Statement(countOf(byEmail))
+	CountByAmount             = engine.Statement(countOf(byAmount))
+	CountByOtherAmount        = engine.Statement(countOf(byOtherAmount))
+)
+
+// sameAmount is true where the filter names no amount, or that of the row; from is the number of the
+// first of its arguments.
+func sameAmount(row string, from int) string {
+	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
+		row, from, from+1, from+2, from+3)
+}
+
+// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
+// more.
+const MostCounted = 10_000
+
+// countOf counts ids, and no more of them than so many.
+func countOf(ids string) string {
+	return "SELECT count(*) FROM (SELECT id FROM (" + ids + "\n  ) AS found LIMIT $10 OFFSET $11) AS c"
+}
+
+// ofKinds are the newest ids of each kind for which a condition of payments and processing is true.
+func ofKinds(of, processing string) string {
+	return ofKind(of) + "\n    UNION ALL" + ofProcessing(processing)
+}
+
+// ofKind are those of payments.
+func ofKind(of string) string {
+	return `
+    SELECT ids.value AS id FROM (
+      SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day = -1
+      UNION SELECT rail, country, status, method FROM counters WHERE shop = $1 AND live = $2 AND day >= $12
+    ) AS k CROSS JOIN {ids
+      SELECT p.id FROM payments AS p
+      WHERE p.shop = $1 AND p.live = $2 AND ` + of + ` p.rail = k.rail AND p.country = k.country AND p.status = k.status AND p.id >= $4 AND p.id < $5
+      ORDER BY p.id DESC LIMIT $9}
+    WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)`
+}
+
+// ofProcessing are those of processing.
+func ofProcessing(condition string) string {
+	return `
+    SELECT id FROM processing
+    WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND id >= $4 AND id < $5
+      AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8) AND ` + condition
+}
+
+// paged reads the payments of a page of ids: only these are read whole.
+func paged(ids, page string) string {
+	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
+SELECT ` + PaymentsTable.List + ` FROM payments WHERE id {in SELECT id FROM page}
+UNION ALL
+SELECT ` + PaymentsTable.List + ` FROM processing WHERE id {in SELECT id FROM page}
+ORDER BY id DESC`
+}
+
+// matching selects from both tables by an order or a time.
+func matching(columns, where string) string {
+	return "SELECT " + columns + " FROM payments WHERE " + where + "\nUNION ALL SELECT " + columns + " FROM processing WHERE " + where
+}
+
+var byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
+  AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
+  AND ($10 = '' OR {emailed doc} AND {email doc} = $10) AND ` + sameAmount("", 11)
+
+const (
+	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
+	// A status is named where it does not matter, or the index of statuses were none.
+	anyStatus = `status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')`
+)
+
+var (
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
+)
+
+// A total is one statement, of one moment, so that a payment that moves from one
+// place to another meanwhile is counted once.
+var (
+	// countAllDays adds up what is rolled up, of the young days what is not, and the
+	// few whose outcome is not known.
+	countAllDays = engine.Statement(`
+SELECT CAST(sum(n) AS BIGINT) FROM (
+  SELECT coalesce(sum(n), 0) AS n FROM counters WHERE day = -1 AND ` + selected + `
+  UNION ALL SELECT coalesce(sum(n - rolled), 0) FROM counters WHERE day >= $7 AND ` + selected + `
+  UNION ALL SELECT count(*) FROM processing WHERE ` + selected + `
+) AS c`)
+
+	// countTime adds up whole days, what each end of the time adds to them or takes
+	// off, and the few whose outcome is not known.
+	countTime = engine.Statement(`
+SELECT CAST(sum(n) AS BIGINT) FROM (
+  SELECT count(*) AS n FROM processing WHERE id >= $7 AND id < $8 AND ` + selected + `
+  UNION ALL SELECT coalesce(sum(n), 0) FROM counters WHERE day >= $9 AND day < $10 AND ` + selected + `
+  UNION ALL SELECT CAST($11 AS BIGINT) * coalesce(sum(n), 0) FROM counters WHERE day = $12 AND ` + selected + `
+  UNION ALL SELECT CAST($13 AS BIGINT) * count(*) FROM payments WHERE id >= $14 AND id < $15 AND ` + anyStatus + ` AND ` + selected + `
+  UNION ALL SELECT CAST($16 AS BIGINT) * coalesce(sum(n), 0) FROM counters WHERE day = $17 AND ` + selected + `
+  UNION ALL SELECT CAST($18 AS BIGINT) * count(*) FROM payments WHERE id >= $19 AND id < $20 AND ` + anyStatus + ` AND ` + selected + `
+) AS c`)
+)
+
+// List lists a shop's payments, newest first.
+func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
+	from, below := f.bounds()
+	switch {
+	case f.OrderID != "":
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
+	case f.found():
+		text, args := f.search(s, scope, [3]string{ListPaymentsByEmail, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
+		return base.AtMost(ctx, s.b, f.Limit, text, PaymentsTable.Reader(s.b.Personal), args...)
+	case f.ofKind():
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.Young())
+	}
+	return base.AtMost(ctx, s.b, f.Limit, listPayments, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+		f.Limit+f.Offset, f.Limit, f.Offset)
+}
+
+// ofOrder are the arguments of byOrder.
+func (f Filter) ofOrder(scope pay.Scope) []any {
+	from, below := f.bounds()
+	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, f.email()}, f.amounts()...)
+}
+
+// search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
+// its arguments.
+func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
+	from, below := f.bounds()
+	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
+	amounts := f.amounts()
+	switch {
+	case f.Email != "":
+		return texts[0], append(append(args, f.email()), amounts...)
+	case f.Amount.Currency == money.USD:
+		return texts[1], append(args, amounts[0])
+	}
+	return texts[2], append(args, amounts[1:]...)
+}
+
+// Count counts what the filter selects, leaving After, Limit and
+// Offset aside. It adds up counters; what is scanned is at most half a day at
+// either end of a time that does not begin and end at midnight UTC, the
+// payments of one order, and MostCounted of each kind for an e-mail or an amount.
+func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+	f.After = ""
+	from, below := f.bounds()
+	status := string(f.Status)
+	switch {
+	case f.OrderID != "":
+		return base.One(ctx, s.b, countByOrder, base.ScanInt, f.ofOrder(scope)...)
+	case f.found():
+		text, args := f.search(s, scope, [3]string{CountByEmail, CountByAmount, CountByOtherAmount}, MostCounted, 0)
+		return base.One(ctx, s.b, text, base.ScanInt, args...)
+	case f.From.IsZero() && f.To.IsZero():
+		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())
+	}
+	first, last, ends := f.days()
+	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
+	for _, e := range ends {
+		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
+	}
+	return base.One(ctx, s.b, countTime, base.ScanInt, args...)
+}
+
+// end is how an end of a time that is not midnight differs from whole days.
+type end struct {
+	days     int64 // how often the day's payments count: -1, 0 or 1
+	day      int64
+	rows     int64 // how often each payment of from to to counts
+	from, to time.Time
+}
+
+// endOfDays is later than any day that is counted.
+const endOfDays = 1 << 40
+
+// days cuts the filter's time into whole days, from the first to below the last, and
+// what its ends add to them.
+func (f Filter) days() (first, last int64, ends [2]end) {
+	last = endOfDays
+	if !f.From.IsZero() {
+		first, ends[0] = upTo(f.From, -1) // of that day, what came before From
+	}
+	if !f.To.IsZero() {
+		last, ends[1] = upTo(f.To, 1)
+	}
+	switch {
+	case f.From.IsZero() || f.To.IsZero() || first < last:
+	case first == last && f.To.Sub(f.From) <= base.DayMicros/2*time.Microsecond:
+		ends = [2]end{{rows: 1, from: f.From, to: f.To}}
+	case first > last: // From is after To
+		ends = [2]end{}
+	}
+	return first, last, ends
+}
+
+// upTo returns the day of a time, and what counts its payments before that time,
+// times sign: row by row up to noon, and after it the day less the rest.
+func upTo(t time.Time, sign int64) (day int64, e end) {
+	t = t.Truncate(time.Millisecond) // as ids are
+	day = max(0, t.UnixMicro()) / base.DayMicros
+	start, stop := time.UnixMicro(day*base.DayMicros), time.UnixMicro((day+1)*base.DayMicros)
+	switch {
+	case !t.After(start):
+		return day, end{}
+	case t.Sub(start) <= stop.Sub(t):
+		return day, end{rows: sign, from: start, to: t}
+	}
+	return day, end{days: sign, day: day, rows: -sign, from: t, to: stop}
+}

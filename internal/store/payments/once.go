@@ -1,0 +1,58 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// OnceTable is the table once.
+var OnceTable = table.Describe(table.Table[pay.Once]{
+	Name: "once",
+	Of: func(c *pay.Change) []pay.Once {
+		if c.Once == nil {
+			return nil
+		}
+		return []pay.Once{*c.Once}
+	},
+	ID:       func(o *pay.Once) string { return o.Key },
+	Met:      table.Duplicate,
+	OftenMet: true, // a request comes again
+	Fields: func(f *table.Fields, o *pay.Once) {
+		f.Text("id!", &o.Key)
+		f.Text("hash!", &o.Hash)
+		f.Text("object!", &o.Object)
+		f.Time("at!", &o.At)
+	},
+})
+
+var (
+	selectOnce = engine.Statement(`SELECT ` + OnceTable.List + ` FROM once WHERE id = $1`)
+	pageOnce   = engine.Statement(`SELECT coalesce(max(p.id), '') FROM (SELECT id FROM once WHERE id > $1 ORDER BY id LIMIT $2) AS p`)
+	purgeOnce  = engine.Standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
+)
+
+// Purge deletes, of the next limit keys after one, those of requests that
+// came before a time, and returns the last key that it looked at, "" past the
+// end. What a service does once in its life has no hash and is kept for good. Keys
+// are looked at in their own order: an index by time would cost each payment more
+// than this costs in a day.
+func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+	last, err = base.One(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+	if err != nil || last == "" {
+		return "", err
+	}
+	return last, s.b.DB.Lease(ctx, s.b.Text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
+}
+
+// Get reads a key that was used.
+func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
+	return base.One(ctx, s.b, selectOnce, OnceTable.Scan(s.b.Personal), key)
+}
+
+// Idempotency is the keys that may be used once.
+type Idempotency struct{ b *base.Base }

@@ -1,0 +1,335 @@
+package payments
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// A payment is in one of two tables: it starts in processing, leaves it with the first answer, and
+// stays in payments.
+var (
+	// PaymentsTable describes the rows of its name.
+	PaymentsTable = table.Describe(paymentsIn("payments"))
+	// ProcessingTable describes the rows of its name.
+	ProcessingTable = table.Describe(paymentsIn("processing"))
+)
+
+func paymentsIn(name string) table.Table[pay.Payment] {
+	return table.Table[pay.Payment]{
+		Name:    name,
+		Of:      func(c *pay.Change) []pay.Payment { return c.Payments },
+		ID:      func(p *pay.Payment) string { return p.ID },
+		Version: func(p *pay.Payment) int64 { return p.Version },
+		Fields: func(f *table.Fields, p *pay.Payment) {
+			f.Text("id!", &p.ID)
+			f.Text("merchant!", &p.Merchant)
+			f.Text("shop!", &p.Shop)
+			f.Flag("live!", &p.Live)
+			f.Number("version", &p.Version)
+			table.Word(f, "status", &p.Status)
+			f.USD("amount!", &p.Amount)
+			f.Amount("amount_local!", "currency_local!", &p.Local)
+			f.Rate("rate!", &p.Rate)
+			f.Text("rail!", &p.RailID)
+			f.Text("method!", &p.Method)
+			f.Text("country!", &p.Country)
+			f.Text("order_id!", &p.OrderID)
+			f.Number("refunded", &p.Refunded)
+			f.Number("sequence", &p.Sequence)
+			f.Time("due_at", &p.DueAt)
+			f.Time("unsure_at", &p.Unsure)
+			f.Time("created_at!", &p.Times.Created)
+			f.Time("updated_at", &p.Times.Updated)
+			table.Document[paymentDoc](f, "doc", p)
+			f.Text("owner", &p.Owner)
+		},
+	}
+}
+
+// paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
+// index reads it there.
+type paymentDoc struct {
+	Buyer     pay.Buyer       `json:"buyer"`
+	Fees      pay.Fees        `json:"fees"`
+	Reserve   int64           `json:"reserve,omitempty"`
+	Delay     time.Duration   `json:"delay"`
+	Window    time.Duration   `json:"window"`
+	Sync      bool            `json:"sync,omitempty"`
+	Hosted    bool            `json:"hosted,omitempty"`
+	Redirect  bool            `json:"redirect,omitempty"`
+	ReturnURL string          `json:"returnUrl,omitempty"`
+	Lang      string          `json:"lang,omitempty"`
+	FormURL   string          `json:"formUrl,omitempty"`
+	Data      pay.PaymentData `json:"data,omitzero"`
+	Attempts  []pay.Attempt   `json:"attempts,omitempty"`
+	Answered  pay.Status      `json:"answered,omitempty"`
+	Simulate  pay.Action      `json:"simulate,omitempty"`
+	Failure   *pay.Failure    `json:"failure,omitempty"`
+	Disputed  bool            `json:"disputed,omitempty"`
+	Challenge bool            `json:"challenge,omitempty"`
+	Captured  int             `json:"captured,omitempty"`
+	Given     pay.Parts       `json:"given,omitzero"`
+	OnRefund  pay.RefundFees  `json:"refundFees,omitempty"` // what becomes of the fees
+	Dispute   string          `json:"dispute,omitempty"`    // the claims that are open, for check
+	Disputes  []pay.Taking    `json:"disputes,omitempty"`
+	Held      []pay.Held      `json:"held,omitempty"`
+	Fee       int64           `json:"disputeFee,omitempty"`
+	RateFrom  string          `json:"rateFrom,omitempty"`
+	RateAt    int64           `json:"rateAt,omitempty"`
+	Strays    []strayDoc      `json:"strays,omitempty"`
+	After     string          `json:"after,omitempty"`
+	Erased    int64           `json:"erased,omitempty"`
+	Asked     *amountDoc      `json:"asked,omitempty"` // in the shop's currency
+	Purchase  *purchaseDoc    `json:"purchase,omitempty"`
+	Cancel    int64           `json:"cancelAsked,omitempty"`
+	// Microseconds UTC.
+	Expires    int64 `json:"expires,omitempty"`
+	Completed  int64 `json:"completed,omitempty"`
+	Failed     int64 `json:"failed,omitempty"`
+	Expired    int64 `json:"expired,omitempty"`
+	RefundedAt int64 `json:"refundedAt,omitempty"`
+	Chargeback int64 `json:"chargeback,omitempty"`
+}
+
+func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
+	*d = paymentDoc{
+		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
+		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
+		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
+		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
+		RateFrom: p.RateSource, RateAt: table.Micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
+		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
+		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
+		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
+	}
+}
+
+func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
+	p.Stored = p.Status
+	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
+	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
+	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
+	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
+	p.RateSource, p.RateAt = d.RateFrom, table.FromMicros(d.RateAt)
+	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
+	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
+	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
+	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
+	return nil
+}
+
+// strayDoc is money that came late, or of another amount.
+type strayDoc struct {
+	Code     pay.AttentionCode `json:"code"`
+	Order    int               `json:"order"`
+	Minor    int64             `json:"minor"`
+	Currency money.Currency    `json:"currency"`
+	Claim    string            `json:"claim,omitempty"`
+	End      pay.StrayEnd      `json:"end,omitempty"`
+}
+
+func strayDocs(strays []pay.Stray) (docs []strayDoc) {
+	for _, s := range strays {
+		docs = append(docs, strayDoc{s.Code, s.Order, s.Local.Minor, s.Local.Currency, s.Claim, s.End})
+	}
+	return docs
+}
+
+func straysOf(docs []strayDoc) (strays []pay.Stray) {
+	for _, d := range docs {
+		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Claim: d.Claim, End: d.End})
+	}
+	return strays
+}
+
+var selectPayment = engine.Statement(`
+SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
+UNION ALL
+SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
+
+// Get reads one payment of a shop. ErrNotFound also where it is another's.
+func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+}
+
+var selectAnyPayment = engine.Statement(`
+SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1
+UNION ALL
+SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1`)
+
+// Any reads a payment of any tenant, for what providers tell us and for
+// our own loops; never for what a merchant asks.
+func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
+	return base.One(ctx, s.b, selectAnyPayment, PaymentsTable.Scan(s.b.Personal), id)
+}
+
+var (
+	selectVersions           = engine.Statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id AND {among p.id id}`)
+	selectProcessingVersions = engine.Statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`)
+)
+
+// Versions tells the versions of payments of any tenants; those that there are not are left
+// out.
+func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
+	versions := make(map[string]int64, len(ids))
+	// One that leaves the second table meanwhile is in the first one when that is read after it.
+	for _, text := range []string{selectProcessingVersions, selectVersions} {
+		err := s.b.Query(ctx, text, s.b.IDs(ids), func(r engine.Row) error {
+			var id string
+			var version int64
+			err := r.Scan(&id, &version)
+			versions[id] = max(versions[id], version)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+// Lease takes payments that are due, at most limit of each kind: pending and
+// processing ones, and those that ended unpaid and are asked about once more. Nobody
+// else gets them before until. The lease is not a version: whoever decides meanwhile
+// is not stale.
+func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+	var list []pay.Payment
+	for _, duty := range []base.Duty{ProcessingDuty, PendingDuty, EndedDuty} {
+		due, err := base.Leased(ctx, s.b, duty, PaymentsTable.Scan(s.b.Personal), now, until, limit)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, due...)
+	}
+	return list, nil
+}
+
+// Each table gives its own page, by its key, before the two are merged: a planner who
+// does not know the ids would read all between them for every page.
+var selectBetween = engine.Statement(`
+SELECT ` + PaymentsTable.List + ` FROM (
+  SELECT ` + PaymentsTable.List + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
+UNION ALL
+SELECT ` + PaymentsTable.List + ` FROM (
+  SELECT ` + PaymentsTable.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
+ORDER BY id LIMIT $4`)
+
+// Between reads the next payments of all merchants after an id and before
+// another, by id, which is by time. It is for the operator.
+func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+	return base.Many(ctx, s.b, selectBetween, PaymentsTable.Scan(s.b.Personal), after, before, live, limit)
+}
+
+var (
+	// PendingDuty is what is due of pending payments.
+	PendingDuty = base.NewDuty("pending payments", "payments", "d.status = 'pending'", PaymentsTable.List)
+	// ProcessingDuty is what is due of processing payments.
+	ProcessingDuty = base.NewDuty("processing payments", "processing", "d.due_at > 0", PaymentsTable.List)
+	// EndedDuty is what is due of ended payments.
+	EndedDuty = base.NewDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", PaymentsTable.List)
+)
+
+// Payments are payments, in flight or not.
+type Payments struct{ b *base.Base }
+
+// Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.
+func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+	return base.Many(ctx, s.b, selectUnsure, PaymentsTable.Scan(s.b.Personal), limit)
+}
+
+// Each table by its own index, before the two are merged.
+var selectUnsure = engine.Statement(`
+SELECT ` + PaymentsTable.List + ` FROM (
+  SELECT ` + PaymentsTable.List + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
+UNION ALL
+SELECT ` + PaymentsTable.List + ` FROM (
+  SELECT ` + PaymentsTable.List + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
+ORDER BY unsure_at LIMIT $1`)
+
+// ByID reads payments of any tenant; those that do not exist are left
+// out. It is for the operator.
+func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+	for _, text := range paymentsByID {
+		found, err := base.Many(ctx, s.b, text, PaymentsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// paymentsByID is one statement a table: a merchant's payment is in one of them.
+var paymentsByID = func() (list []string) {
+	for _, table := range []string{"payments", "processing"} {
+		list = append(list, engine.Statement(`SELECT `+PaymentsTable.ListOf("p")+`
+FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
+	}
+	return list
+}()
+
+// Each calls each with all of a merchant's payments, of both environments. One that
+// cannot be read hides no other: unread are the ids of those.
+func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
+		some, err := eachOf(ctx, s.b, text, merchant, PaymentsTable.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
+		if unread = append(unread, some...); err != nil {
+			return unread, err
+		}
+	}
+	return unread, nil
+}
+
+var selectSomePayments = func() (list []string) {
+	for _, table := range []string{"processing", "payments"} {
+		list = append(list, engine.Statement(`
+SELECT `+PaymentsTable.List+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
+	}
+	return list
+}()
+
+// eachPage is how many rows are read at a time.
+const eachPage = 1000
+
+func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, scan func(engine.Row) (T, error), id func(*T) string, each func(T)) (unread []string, err error) {
+	for after, more := "", true; more; {
+		n := 0
+		err := b.Query(ctx, text, []any{merchant, after, eachPage}, func(r engine.Row) error {
+			v, err := scan(r)
+			key := id(&v)
+			switch {
+			case err == nil:
+				each(v)
+			case key == "": // not even that
+				return err
+			default:
+				unread = append(unread, key)
+			}
+			n, after = n+1, key
+			return nil
+		})
+		if err != nil {
+			return unread, err
+		}
+		more = n == eachPage
+	}
+	return unread, nil
+}
+
+// Old lists the payments of all merchants whose ids are between two, by id, but for those
+// that are erased.
+func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return base.Many(ctx, s.b, selectOldPayments, base.ScanID, after, below, limit)
+}
+
+// A document that nobody can read hides no other: nothing looks into it.
+var selectOldPayments = engine.Statement(`
+SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)

@@ -1,0 +1,76 @@
+package payments
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// purchaseDoc is what the shop told of a purchase, in its own words. A key of its metadata
+// is an element of a list and no name in the document: queries look for names there.
+type purchaseDoc struct {
+	Metadata    [][2]string `json:"metadata,omitempty"` // key and value
+	Description string      `json:"description,omitempty"`
+	Items       []itemDoc   `json:"items,omitempty"`
+}
+
+type itemDoc struct {
+	Name     string    `json:"name"`
+	Quantity int64     `json:"quantity"`
+	Unit     amountDoc `json:"unit"`
+	SKU      string    `json:"sku,omitempty"`
+}
+
+type amountDoc struct {
+	Minor    int64          `json:"minor"`
+	Currency money.Currency `json:"currency"`
+}
+
+// amountDocOf is nil for no amount.
+func amountDocOf(a money.Amount) *amountDoc {
+	if a.Currency == "" {
+		return nil
+	}
+	return &amountDoc{a.Minor, a.Currency}
+}
+
+func (d *amountDoc) amount() money.Amount {
+	if d == nil {
+		return money.Amount{}
+	}
+	return money.New(d.Minor, d.Currency)
+}
+
+// purchaseDocOf is nil for none.
+func purchaseDocOf(p pay.Purchase) *purchaseDoc {
+	if p.IsZero() {
+		return nil
+	}
+	doc := &purchaseDoc{Description: p.Description}
+	for _, key := range slices.Sorted(maps.Keys(p.Metadata)) {
+		doc.Metadata = append(doc.Metadata, [2]string{key, p.Metadata[key]})
+	}
+	for _, i := range p.Items {
+		doc.Items = append(doc.Items, itemDoc{i.Name, i.Quantity, amountDoc{i.Unit.Minor, i.Unit.Currency}, i.SKU})
+	}
+	return doc
+}
+
+func (d *purchaseDoc) purchase() (p pay.Purchase) {
+	if d == nil {
+		return p
+	}
+	p.Description = d.Description
+	if len(d.Metadata) > 0 {
+		p.Metadata = make(map[string]string, len(d.Metadata))
+	}
+	for _, pair := range d.Metadata {
+		p.Metadata[pair[0]] = pair[1]
+	}
+	for _, i := range d.Items {
+		p.Items = append(p.Items, pay.LineItem{Name: i.Name, Quantity: i.Quantity, Unit: i.Unit.amount(), SKU: i.SKU})
+	}
+	return p
+}

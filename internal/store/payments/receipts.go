@@ -1,0 +1,111 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ReceiptsTable is the table receipts.
+var ReceiptsTable = table.Describe(table.Table[pay.Receipt]{
+	Name:     "receipts",
+	Of:       func(c *pay.Change) []pay.Receipt { return c.Receipts },
+	ID:       func(n *pay.Receipt) string { return n.ID },
+	Met:      table.Duplicate,
+	OftenMet: true, // a provider tells again
+	Fields: func(f *table.Fields, n *pay.Receipt) {
+		f.Text("id!", &n.ID)
+		f.Text("account!", &n.Account)
+		f.Text("payment!", &n.Payment)
+		table.Word(f, "verdict!", &n.Verdict)
+		f.Sealed("body!", table.ReceiptBody, &n.ID, &n.Body)
+		f.Time("at!", &n.At)
+	},
+})
+
+var (
+	selectReceipt  = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM receipts WHERE id = $1`)
+	selectUnclosed = engine.Statement(`
+SELECT ` + ReceiptsTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
+	selectReceiptsOf = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
+)
+
+// listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
+// place, and hides no other.
+func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
+	scan := ReceiptsTable.Scan(b.Personal)
+	return func(r engine.Row) (pay.Receipt, error) {
+		n, err := scan(r)
+		if errors.Is(err, table.ErrShut) {
+			b.Log.Error("a notification cannot be opened", "error", err)
+			n.Body, err = []byte(table.Shut), nil
+		}
+		return n, err
+	}
+}
+
+// Get reads a notification as it was kept. ErrNotFound.
+func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
+	return base.One(ctx, s.b, selectReceipt, ReceiptsTable.Scan(s.b.Personal), id)
+}
+
+// Of reads what was told of a payment, in the order in which it came.
+func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
+	return base.Many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
+}
+
+// Unclosed reads the notifications that did not fit their payments and wait for
+// the operator, of all tenants, the oldest first.
+func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
+	return base.Many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
+}
+
+// What waits for the operator has a row in misfits, so that neither a merchant's
+// balance nor the operator's list looks through all that providers ever told.
+var (
+	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
+	ClosedPrefix  = "/closed/"
+	SelectMisfits = engine.Statement(`
+SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
+FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`)
+)
+
+// Mismatched is how many confirmations did not fit their payments, since when,
+// and what those payments are worth in USD cents.
+type Mismatched struct {
+	Count int64
+	Since time.Time
+	USD   int64
+}
+
+// Mismatched reads the merchant's confirmations that wait for the operator.
+func (s *Receipts) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
+		var since int64
+		err = r.Scan(&m.Count, &since, &m.USD)
+		m.Since = table.FromMicros(since)
+		return m, err
+	}, scope.Merchant, scope.Live)
+}
+
+// Receipts are what providers told.
+type Receipts struct{ b *base.Base }
+
+// Forget empties the bodies of at most limit notifications that came before a time,
+// and returns of how many.
+func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
+	return base.Forget(ctx, s.b, oldReceipts, table.Micros(before), limit)
+}
+
+// Ids begin with their time. What another node deletes just now is not waited for: two that
+// wait for each other's rows would both fail.
+var oldReceipts = engine.Standalone(`
+UPDATE receipts SET body = '' WHERE id IN (
+  SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)
+  ORDER BY d.at LIMIT $2 {skip locked d})
+RETURNING id`)

@@ -1,0 +1,95 @@
+package tenants
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// AccountsTable is the table provider_accounts.
+// A new account is guarded too: an id is given once, for good.
+var AccountsTable = table.Describe(table.Table[pay.ProviderAccount]{
+	Name:    "provider_accounts",
+	Of:      func(c *pay.Change) []pay.ProviderAccount { return c.Accounts },
+	ID:      func(a *pay.ProviderAccount) string { return a.ID },
+	Version: func(a *pay.ProviderAccount) int64 { return a.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, a *pay.ProviderAccount) {
+		f.Text("id!", &a.ID)
+		f.Number("version", &a.Version)
+		f.Text("adapter!", &a.Adapter)
+		f.Flag("live!", &a.Live)
+		f.Text("merchant!", &a.Merchant)
+		table.Word(f, "status", &a.Status)
+		f.Count("priority", &a.Priority)
+		f.Bytes("credentials", &a.Credentials)
+		f.Bytes("credentials_before", &a.Before)
+		f.Time("rotated_at", &a.RotatedAt)
+		f.Time("created_at!", &a.CreatedAt)
+		f.Time("updated_at", &a.UpdatedAt)
+		table.Document[accountDoc](f, "doc", a)
+	},
+})
+
+type accountDoc struct {
+	BaseURL string          `json:"baseUrl,omitempty"`
+	Rails   []string        `json:"rails,omitempty"`
+	Terms   []pay.RailTerms `json:"terms,omitempty"`
+}
+
+func (d *accountDoc) Of(_ *table.Fields, a *pay.ProviderAccount) {
+	*d = accountDoc{a.BaseURL, a.Rails, a.Terms}
+}
+
+func (d *accountDoc) Into(_ *table.Fields, a *pay.ProviderAccount) error {
+	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
+	return nil
+}
+
+var (
+	selectAccounts     = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
+	selectAccount      = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts WHERE id = $1`)
+	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
+	// An attempt names its account in the payment's document. Replacing tells on
+	// both engines whether it does, whatever letters an id has.
+	selectOpenAt = engine.Statement(`
+SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
+  + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
+  + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)
+  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`)
+)
+
+// List reads all provider accounts, the removed ones too.
+func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
+	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
+}
+
+// Get reads a provider account. ErrNotFound where there never was one.
+func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
+	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
+}
+
+// Mark moves with every change of an account: rows are not deleted, and a
+// change adds one to a version.
+func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
+	return base.One(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
+		err = r.Scan(&n)
+		return n, err
+	})
+}
+
+// OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
+// provider account. It scans what is open: it is for the operator.
+func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
+	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
+		err = r.Scan(&n)
+		return n, err
+	}, `"provider":"`+account+`"`, account)
+	return int(n), err
+}
+
+// Accounts are accounts at providers.
+type Accounts struct{ b *base.Base }

@@ -1,0 +1,117 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// AuditTable is the table audit.
+var AuditTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit",
+	Of:   Audits,
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		table.Word(f, "actor_kind!", &e.By.Kind)
+		f.Text("actor!", &e.By.ID)
+		f.Written("ip!", "") // of entries from before AddressesTable
+		f.Text("request!", &e.By.Request)
+		table.Word(f, "act!", &e.Act)
+		f.Text("object!", &e.Object)
+		f.Time("at!", &e.At)
+		f.Converted("doc!", func() string {
+			if len(e.Details) == 0 {
+				return "{}"
+			}
+			return table.Encode(e.Details)
+		}, func(text string) error { return json.Unmarshal([]byte(text), &e.Details) })
+		f.Written("commitment!", pay.Commitment(e.By.IP, e.Salt))
+		f.Written("note_commitment!", pay.Commitment(e.Note, e.Salt))
+	},
+})
+
+// Audits are the entries of a change.
+func Audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
+func auditID(e *pay.AuditEntry) string      { return e.ID }
+
+// AddressesTable is the table audit_addresses.
+// AddressesTable has the addresses that entries are about, apart from what is sealed of them.
+var AddressesTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit_addresses",
+	Of:   Audits,
+	Only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("address!", &e.By.IP)
+		f.Text("salt!", &e.Salt)
+	},
+})
+
+// NotesTable is the table audit_notes.
+// NotesTable has what operators wrote, in the same way.
+var NotesTable = table.Describe(table.Table[pay.AuditEntry]{
+	Name: "audit_notes",
+	Of:   Audits,
+	Only: func(e *pay.AuditEntry) bool { return e.Note != "" },
+	ID:   auditID,
+	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+		f.Text("id!", &e.ID)
+		f.Text("object!", &e.Object)
+		f.Text("note!", &e.Note)
+		f.Text("salt!", &e.Salt)
+	},
+})
+
+var (
+	// SelectAddresses reads addresses of a part of the ids, for the check.
+	SelectAddresses = engine.Statement(`
+SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`)
+	// SelectNotes reads notes of a part of the ids, for the check.
+	SelectNotes = engine.Statement(`
+SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`)
+)
+
+var selectAudit = engine.Statement(`
+SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
+FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
+WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
+
+// List lists what was done, oldest first, from behind the entry after; all
+// merchants' where merchant is empty. It is for the operator.
+func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
+	scan := AuditTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+		var address, note string
+		e, err := scan(table.With(table.With(r, &note), &address))
+		e.By.IP = address
+		if note != "" {
+			if e.Details == nil {
+				e.Details = map[string]string{}
+			}
+			e.Details["note"] = note
+		}
+		return e, err
+	}, merchant, after, limit)
+}
+
+// Audit is what was done, and from where.
+type Audit struct{ b *base.Base }
+
+// ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
+// one, and returns how many.
+func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
+	return base.Forget(ctx, s.b, oldAddresses, below, limit)
+}
+
+var oldAddresses = engine.Standalone(`
+DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
+RETURNING id`)

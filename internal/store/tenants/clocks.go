@@ -1,0 +1,46 @@
+package tenants
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ClocksTable is the table clocks.
+var ClocksTable = table.Describe(table.Table[pay.Clock]{
+	Name:    "clocks",
+	Of:      func(c *pay.Change) []pay.Clock { return c.Clocks },
+	ID:      func(v *pay.Clock) string { return v.Merchant },
+	Version: func(v *pay.Clock) int64 { return v.Version },
+	Met:     table.StaleAnyhow,
+	Fields: func(f *table.Fields, v *pay.Clock) {
+		f.Text("id!", &v.Merchant)
+		f.Number("version", &v.Version)
+		f.Duration("advance", &v.Advance)
+	},
+})
+
+var (
+	selectClocks = engine.Statement(`SELECT ` + ClocksTable.List + ` FROM clocks`)
+	selectClock  = engine.Statement(selectClocks + ` WHERE id = $1`)
+)
+
+// Get reads a merchant's test clock. ErrNotFound where it was never moved.
+func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
+	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
+}
+
+// List reads the test clocks that were moved. Leases heed them from then on.
+func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
+	list, err := base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
+	if err == nil {
+		s.b.Clocked.Store(len(list) > 0)
+	}
+	return list, err
+}
+
+// Clocks are test clocks.
+type Clocks struct{ b *base.Base }

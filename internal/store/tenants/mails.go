@@ -1,0 +1,93 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// MailsTable is the table mails.
+var MailsTable = table.Describe(table.Table[pay.Mail]{
+	Name:    "mails",
+	Of:      func(c *pay.Change) []pay.Mail { return c.Mails },
+	ID:      func(m *pay.Mail) string { return m.ID },
+	Version: func(m *pay.Mail) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *pay.Mail) {
+		f.Text("id!", &m.ID)
+		f.Text("merchant!", &m.Merchant)
+		f.Text("shop!", &m.Shop)
+		f.Flag("live!", &m.Live)
+		f.Number("version", &m.Version)
+		f.Text("object!", &m.Object)
+		table.Word(f, "status", &m.Status)
+		f.Count("tries", &m.Tries)
+		f.Time("due_at", &m.DueAt)
+		f.Time("created_at!", &m.CreatedAt)
+		f.Time("updated_at", &m.UpdatedAt)
+		f.Converted("doc", func() string { return writeNotice(m.About) }, func(text string) error { return readNotice(text, &m.About) })
+	},
+})
+
+var (
+	countMails   = engine.Statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2`)
+	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
+)
+
+// MailDuty is what is due of mails.
+var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
+
+type noticeDoc struct {
+	To          string       `json:"to"`
+	Language    pay.Language `json:"language"`
+	Merchant    string       `json:"merchant"`
+	Wallet      string       `json:"wallet"`
+	Network     string       `json:"network"`
+	Currency    string       `json:"currency"`
+	Destination string       `json:"destination"`
+	Key         string       `json:"key"`
+	AddedAt     int64        `json:"addedAt"`
+	ActiveAt    int64        `json:"activeAt"`
+}
+
+// writeNotice is what an e-mail tells, as it is stored; {} where it tells nothing any more.
+func writeNotice(n pay.WalletNotice) string {
+	if n == (pay.WalletNotice{}) {
+		return "{}"
+	}
+	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt)})
+}
+
+func readNotice(text string, n *pay.WalletNotice) error {
+	var d noticeDoc
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return err
+	}
+	*n = pay.WalletNotice{
+		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
+		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
+	}
+	return nil
+}
+
+// Lease takes e-mails that are due; nobody else gets them before until.
+func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
+	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// Count counts a merchant's e-mails since a time.
+func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
+	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since))
+}
+
+// Waiting counts the e-mails that are not over.
+func (s *Mails) Waiting(ctx context.Context) (int64, error) {
+	return base.One(ctx, s.b, waitingMails, base.ScanInt)
+}
+
+// Mails are e-mails to merchants.
+type Mails struct{ b *base.Base }

@@ -1,0 +1,268 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// MerchantsTable is the table merchants.
+var MerchantsTable = table.Describe(table.Table[pay.Merchant]{
+	Name:    "merchants",
+	Of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
+	ID:      func(m *pay.Merchant) string { return m.ID },
+	Version: func(m *pay.Merchant) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *pay.Merchant) {
+		f.Text("id!", &m.ID)
+		f.Number("version", &m.Version)
+		f.Text("name", &m.Name)
+		f.Text("email", &m.Email)
+		f.Text("industry", &m.Industry)
+		table.Word(f, "tier", &m.Tier)
+		f.Count("trust_score", &m.TrustScore)
+		table.Word(f, "language", &m.Language)
+		table.Word(f, "refund_fees", &m.RefundFees)
+		f.Flag("strict", &m.Strict)
+		f.Time("created_at!", &m.CreatedAt)
+	},
+})
+
+// ShopsTable is the table shops.
+var ShopsTable = table.Describe(table.Table[pay.Shop]{
+	Name:    "shops",
+	Of:      func(c *pay.Change) []pay.Shop { return c.Shops },
+	ID:      func(v *pay.Shop) string { return v.ID },
+	Version: func(v *pay.Shop) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *pay.Shop) {
+		f.Text("id!", &v.ID)
+		f.Number("version", &v.Version)
+		f.Text("merchant!", &v.Merchant)
+		f.Text("name", &v.Name)
+		f.Text("slug", &v.Slug)
+		f.Time("created_at!", &v.CreatedAt)
+		f.JSON("brand", &v.Brand)
+	},
+})
+
+// LogosTable is the table logos.
+var LogosTable = table.Describe(table.Table[pay.Logo]{
+	Name: "logos",
+	Of:   func(c *pay.Change) []pay.Logo { return c.Logos },
+	ID:   func(l *pay.Logo) string { return l.ID },
+	Met:  table.Stays,
+	Fields: func(f *table.Fields, l *pay.Logo) {
+		f.Text("id!", &l.ID)
+		f.Text("kind!", &l.Kind)
+		f.Bytes("body!", &l.Body)
+	},
+})
+
+// KeysTable is the table keys.
+var KeysTable = table.Describe(table.Table[pay.Key]{
+	Name:    "keys",
+	Of:      func(c *pay.Change) []pay.Key { return c.Keys },
+	ID:      func(k *pay.Key) string { return k.ID },
+	Version: func(k *pay.Key) int64 { return k.Version },
+	Fields: func(f *table.Fields, k *pay.Key) {
+		f.Text("id!", &k.ID)
+		f.Text("merchant!", &k.Merchant)
+		f.Text("shop!", &k.Shop)
+		f.Flag("live!", &k.Live)
+		f.Number("version", &k.Version)
+		table.Word(f, "kind!", &k.Kind)
+		f.Text("hash!", &k.Hash)
+		f.Text("preview!", &k.Preview)
+		f.Time("created_at!", &k.CreatedAt)
+		f.Time("revoked_at", &k.RevokedAt)
+		f.Time("ends_at", &k.EndsAt)
+		f.Converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
+			k.Rights, err = pay.ParseRights(text)
+			return err
+		})
+		f.Text("successor", &k.Successor)
+	},
+})
+
+// LoginsTable is the table logins.
+var LoginsTable = table.Describe(table.Table[pay.Login]{
+	Name:    "logins",
+	Of:      func(c *pay.Change) []pay.Login { return c.Logins },
+	ID:      func(l *pay.Login) string { return l.ID },
+	Version: func(l *pay.Login) int64 { return l.Version },
+	Fields: func(f *table.Fields, l *pay.Login) {
+		f.Text("id!", &l.ID)
+		f.Text("merchant!", &l.Merchant)
+		f.Text("shop!", &l.Shop)
+		f.Flag("live!", &l.Live)
+		f.Number("version", &l.Version)
+		f.Text("key_id!", &l.Key)
+		f.Time("expires_at", &l.ExpiresAt)
+		f.Time("revoked_at", &l.RevokedAt)
+		f.Time("created_at!", &l.CreatedAt)
+	},
+})
+
+var (
+	selectMerchant = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
+)
+
+// Get reads a merchant by id.
+func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
+	return base.One(ctx, s.b, selectMerchant, MerchantsTable.Scan(s.b.Personal), id)
+}
+
+var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
+
+// List lists merchants by id, from behind one.
+func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
+}
+
+var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
+
+// Count says how many merchants there are.
+func (s *Merchants) Count(ctx context.Context) (int64, error) {
+	return base.One(ctx, s.b, countMerchants, base.ScanInt)
+}
+
+var (
+	selectShop  = engine.Statement(`SELECT ` + ShopsTable.List + ` FROM shops WHERE id = $1`)
+	selectShops = engine.Statement(`SELECT ` + ShopsTable.List + ` FROM shops WHERE merchant = $1 ORDER BY id`)
+)
+
+var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
+
+// Logo reads a shop's picture.
+func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
+	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
+}
+
+// Shop reads a shop by id.
+func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
+	return base.One(ctx, s.b, selectShop, ShopsTable.Scan(s.b.Personal), id)
+}
+
+// Shops lists a merchant's shops, oldest first.
+func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
+	return base.Many(ctx, s.b, selectShops, ShopsTable.Scan(s.b.Personal), merchant)
+}
+
+var (
+	selectKeyByHash = engine.Statement(`SELECT ` + KeysTable.List + ` FROM keys WHERE hash = $1`)
+	selectKey       = engine.Statement(`SELECT ` + KeysTable.List + ` FROM keys WHERE id = $1`)
+	selectKeysShown = engine.Statement(`SELECT ` + KeysTable.List + ` FROM keys WHERE preview = $1 ORDER BY id LIMIT 10`)
+	selectKeys      = engine.Statement(`SELECT ` + KeysTable.List + ` FROM keys WHERE merchant = $1 ORDER BY id`)
+)
+
+// ByHash reads a key by its keyed hash.
+func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
+	return base.One(ctx, s.b, selectKeyByHash, KeysTable.Scan(s.b.Personal), hash)
+}
+
+// Get reads a key by id.
+func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
+	return base.One(ctx, s.b, selectKey, KeysTable.Scan(s.b.Personal), id)
+}
+
+// List lists a merchant's keys, oldest first.
+func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
+	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
+}
+
+// Shown lists the keys that are shown so, those that are revoked too: ten at most.
+func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
+	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
+}
+
+var (
+	selectLogin         = engine.Statement(`SELECT ` + LoginsTable.List + ` FROM logins WHERE id = $1`)
+	selectGoodLogins    = engine.Statement(`SELECT ` + LoginsTable.List + ` FROM logins WHERE merchant = $1 AND revoked_at = 0 AND expires_at > $2 AND ($3 = '' OR key_id = $3) ORDER BY expires_at LIMIT $4`)
+	selectRevokedLogins = engine.Statement(`SELECT id FROM logins WHERE revoked_at > 0 AND revoked_at > $1`)
+	selectRevokedKeys   = engine.Statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
+)
+
+// Login reads the login that a refresh token belongs to.
+func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
+	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
+}
+
+// GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
+// key alone where one is named.
+func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
+	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
+}
+
+// Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
+// keys by id and hash.
+func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
+	logins, err = base.Many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}, table.Micros(since))
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.b.Query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
+		var id, hash string
+		err := r.Scan(&id, &hash)
+		keys = append(keys, id, hash)
+		return err
+	})
+	return logins, keys, err
+}
+
+var (
+	selectRailIDs = engine.Statement(`SELECT rail, id FROM rail_ids`)
+	// The next numbers are taken from the table itself, so that an id is given
+	// once even when its rail has left the catalog. Of two nodes that start at
+	// once one may get nothing and tries again.
+	insertRailIDs = engine.Standalone(`
+INSERT INTO rail_ids (rail, id)
+SELECT r.rail, r.n + (SELECT coalesce(max(id), 1000) FROM rail_ids) FROM {rows: rail TEXT, n BIGINT} AS r
+WHERE TRUE ON CONFLICT DO NOTHING`)
+)
+
+// RailIDs returns the paymentMethodId of each rail, giving one to those that
+// have none (CAT-3).
+func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
+	for range 10 {
+		ids, err := railIDs(ctx, s.b)
+		if err != nil {
+			return nil, err
+		}
+		missing := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
+		for _, rail := range rails {
+			if _, known := ids[rail]; !known {
+				missing.Text(rail).Number(int64(missing.N + 1)).Next()
+			}
+		}
+		if missing.N == 0 {
+			return ids, nil
+		}
+		if err := s.b.DB.Lease(ctx, s.b.Text(insertRailIDs), missing.Args(), nil); err != nil {
+			return nil, fmt.Errorf("give rails their ids: %w", err)
+		}
+	}
+	return nil, errors.New("give rails their ids: other nodes were always first")
+}
+
+func railIDs(ctx context.Context, b *base.Base) (map[string]int64, error) {
+	ids := map[string]int64{}
+	err := b.Query(ctx, selectRailIDs, nil, func(r engine.Row) error {
+		var rail string
+		var id int64
+		err := r.Scan(&rail, &id)
+		ids[rail] = id
+		return err
+	})
+	return ids, err
+}
+
+// Merchants are merchants, their shops and pictures.
+type Merchants struct{ b *base.Base }

@@ -1,0 +1,54 @@
+package tenants
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// OperatorsTable is the table operators.
+// A new operator is guarded too: of two who add the same name one loses.
+var OperatorsTable = table.Describe(table.Table[pay.Operator]{
+	Name:    "operators",
+	Of:      func(c *pay.Change) []pay.Operator { return c.Operators },
+	ID:      func(o *pay.Operator) string { return o.Name },
+	Version: func(o *pay.Operator) int64 { return o.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, o *pay.Operator) {
+		f.Text("id!", &o.Name)
+		f.Number("version", &o.Version)
+		f.Text("hash", &o.Hash)
+		f.Text("preview", &o.Preview)
+		f.Time("created_at", &o.CreatedAt)
+		f.Time("removed_at", &o.RemovedAt)
+		f.Time("ends_at", &o.EndsAt)
+	},
+})
+
+var (
+	selectOperators      = `SELECT ` + OperatorsTable.List + ` FROM operators`
+	listOperators        = engine.Statement(selectOperators + ` ORDER BY id`)
+	selectOperator       = engine.Statement(selectOperators + ` WHERE id = $1`)
+	selectOperatorByHash = engine.Statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
+)
+
+// List lists all operators by name, the removed ones too.
+func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
+	return base.Many(ctx, s.b, listOperators, OperatorsTable.Scan(s.b.Personal))
+}
+
+// Get reads an operator by name. ErrNotFound where there never was one.
+func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
+	return base.One(ctx, s.b, selectOperator, OperatorsTable.Scan(s.b.Personal), name)
+}
+
+// ByHash finds who has a token, by its keyed hash.
+func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
+	return base.One(ctx, s.b, selectOperatorByHash, OperatorsTable.Scan(s.b.Personal), hash)
+}
+
+// Operators are who operates the service.
+type Operators struct{ b *base.Base }

@@ -1,0 +1,135 @@
+package tenants
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// RatesTable is the table rates.
+var RatesTable = table.Describe(table.Table[pay.Quote]{
+	Name:    "rates",
+	Of:      func(c *pay.Change) []pay.Quote { return c.Quotes },
+	ID:      func(q *pay.Quote) string { return string(q.Currency) },
+	Version: func(q *pay.Quote) int64 { return q.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, q *pay.Quote) {
+		table.Word(f, "id!", &q.Currency)
+		f.Number("version", &q.Version)
+		f.RateIfAny("rate", &q.Rate)
+		f.Text("source", &q.Source)
+		f.Time("observed_at", &q.At)
+		f.RateIfAny("held_rate", &q.Held.Rate)
+		f.Text("held_source", &q.Held.Source)
+		f.Time("held_at", &q.Held.At)
+		f.Time("updated_at", &q.UpdatedAt)
+	},
+})
+
+// RateHistoryTable is the table rate_history.
+// RateHistoryTable keeps each reading with what was done with it.
+var RateHistoryTable = table.Describe(table.Table[pay.Quote]{
+	Name: "rate_history",
+	Of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
+	ID:   readingID,
+	Fields: func(f *table.Fields, q *pay.Quote) {
+		f.Written("id!", readingID(q))
+		table.Word(f, "currency!", &q.Last.Currency)
+		f.Number("version!", &q.Version)
+		f.RateIfAny("rate!", &q.Last.Rate)
+		f.Text("source!", &q.Last.Source)
+		f.Time("observed_at!", &q.Last.At)
+		table.Word(f, "verdict!", &q.Verdict)
+		f.Text("actor!", &q.By)
+		f.Time("at!", &q.UpdatedAt)
+	},
+})
+
+func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
+
+var selectRates = engine.Statement(`
+SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
+
+// List reads what is known of each currency's rate.
+func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
+	scan := RatesTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
+		q, err := scan(r)
+		q.Held.Currency = q.Currency
+		return q, err
+	})
+}
+
+var selectRateHistory = engine.Statement(`
+SELECT ` + RateHistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
+
+// PastReading is a reading with what was done with it, and when.
+type PastReading struct {
+	pay.Reading
+	Verdict pay.RateVerdict
+	By      string // the operator, "" for the service itself
+	Taken   time.Time
+}
+
+// History lists what was read of a currency, newest first.
+func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+	scan := RateHistoryTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
+		q, err := scan(r)
+		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
+	}, string(c), limit)
+}
+
+var selectRailsUsed = engine.Statement(`
+SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id AND c.live = $2 AND (c.day = -1 OR c.day >= $3)
+WHERE s.merchant = $1`)
+
+// RailUse is a rail that a merchant has taken payments by, and in which country.
+type RailUse struct{ Rail, Country string }
+
+// RailsUsed lists what a merchant has taken payments by, from the counters: it
+// scans no payments.
+func (s *Rates) RailsUsed(ctx context.Context, scope pay.Scope) ([]RailUse, error) {
+	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
+		err = r.Scan(&u.Rail, &u.Country)
+		return u, err
+	}, scope.Merchant, scope.Live, s.b.Young())
+}
+
+var (
+	leaseFeed = engine.Standalone(`
+INSERT INTO rate_feeds (id, due_at) VALUES ($1, $3)
+ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at WHERE rate_feeds.due_at <= $2
+RETURNING id`)
+	settleFeed = engine.Standalone(`UPDATE rate_feeds SET due_at = $2 WHERE id = $1`)
+)
+
+// LeaseFeed reports whether the feed of rates is due and this node's to read,
+// until the time. A feed that nobody read before is due.
+func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
+	err = s.b.DB.Lease(ctx, s.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
+		leased = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("lease the feed of rates: %w", err)
+	}
+	return leased, nil
+}
+
+// SettleFeed says when the feed is due again.
+func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
+	if err := s.b.DB.Lease(ctx, s.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
+		return fmt.Errorf("settle the feed of rates: %w", err)
+	}
+	return nil
+}
+
+// Rates are exchange rates, their feeds, and the rails that go by them.
+type Rates struct{ b *base.Base }

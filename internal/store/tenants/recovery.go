@@ -1,0 +1,125 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// RecoveriesTable is the table recoveries.
+var RecoveriesTable = table.Describe(table.Table[pay.Recovery]{
+	Name:    "recoveries",
+	Of:      func(c *pay.Change) []pay.Recovery { return c.Recoveries },
+	ID:      func(*pay.Recovery) string { return pay.RecoveryID },
+	Version: func(v *pay.Recovery) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Recovery) {
+		f.Written("id!", pay.RecoveryID)
+		f.Number("version", &v.Version)
+		table.Word(f, "state", &v.State)
+		f.Time("lost_from", &v.From)
+		f.Time("lost_to", &v.To)
+		f.Time("until", &v.Until)
+		f.JSON("doc", &v.RecoveryNotes)
+	},
+})
+
+// FoundTable is the table found.
+var FoundTable = table.Describe(table.Table[pay.Found]{
+	Name:    "found",
+	Of:      func(c *pay.Change) []pay.Found { return c.Found },
+	ID:      func(v *pay.Found) string { return v.ID() },
+	Version: func(v *pay.Found) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Found) {
+		f.Written("id!", v.ID())
+		f.Number("version", &v.Version)
+		f.Text("mark!", &v.Mark)
+		table.Word(f, "kind!", &v.Kind)
+		f.WrittenFlag("open", v.Open())
+		table.Document[foundDoc](f, "doc", v)
+	},
+})
+
+type foundDoc struct {
+	Account   string `json:"account"`
+	Reference string `json:"reference"`
+	pay.FoundNotes
+}
+
+func (d *foundDoc) Of(_ *table.Fields, v *pay.Found) {
+	*d = foundDoc{v.Account, v.Reference, v.FoundNotes}
+}
+
+func (d *foundDoc) Into(_ *table.Fields, v *pay.Found) error {
+	v.Account, v.Reference, v.FoundNotes = d.Account, d.Reference, d.FoundNotes
+	return nil
+}
+
+var (
+	selectRecovery = engine.Statement(`SELECT ` + RecoveriesTable.List + ` FROM recoveries WHERE id = '` + pay.RecoveryID + `'`)
+
+	selectFound     = engine.Statement(`SELECT ` + FoundTable.List + ` FROM found WHERE id = $1`)
+	selectFoundMark = engine.Statement(`SELECT ` + FoundTable.List + ` FROM found WHERE mark = $1 AND kind = $2 ORDER BY id DESC`)
+	listFound       = engine.Statement(`SELECT ` + FoundTable.List + ` FROM found WHERE open OR $1 ORDER BY id LIMIT $2`)
+)
+
+// Get reads what is known of a restore; the zero value where there never was one.
+func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
+	v, err := base.One(ctx, s.b, selectRecovery, RecoveriesTable.Scan(s.b.Personal))
+	if errors.Is(err, base.ErrNotFound) {
+		err = nil
+	}
+	return v, err
+}
+
+// FoundAt reads what was found at an account under our reference. ErrNotFound.
+func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
+	return base.One(ctx, s.b, selectFound, FoundTable.Scan(s.b.Personal), id)
+}
+
+// FoundBy lists what was found of a request, by the mark of its ids.
+func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
+	return base.Many(ctx, s.b, selectFoundMark, FoundTable.Scan(s.b.Personal), mark, string(kind))
+}
+
+// ListFound lists what was found and is open, or all of it.
+func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
+	return base.Many(ctx, s.b, listFound, FoundTable.Scan(s.b.Personal), all, limit)
+}
+
+// RetentionTable is the table retention.
+var RetentionTable = table.Describe(table.Table[pay.Retained]{
+	Name:    "retention",
+	Of:      func(c *pay.Change) []pay.Retained { return c.Retained },
+	ID:      func(v *pay.Retained) string { return v.Kind },
+	Version: func(v *pay.Retained) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Retained) {
+		f.Text("id!", &v.Kind)
+		f.Number("version", &v.Version)
+		f.Time("began_at", &v.Began)
+		f.Text("upto", &v.UpTo)
+	},
+})
+
+var selectRetained = engine.Statement(`SELECT ` + RetentionTable.List + ` FROM retention WHERE id = $1`)
+
+// Retained reads how far data of a kind was looked through; the zero value where it never was.
+func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
+	v, err := base.One(ctx, s.b, selectRetained, RetentionTable.Scan(s.b.Personal), kind)
+	if errors.Is(err, base.ErrNotFound) {
+		return pay.Retained{Kind: kind}, nil
+	}
+	return v, err
+}
+
+// The nouns. Their methods stand beside the tables that they read.
+type (
+	// Recoveries are what is known of a restore, and how far old data was looked through.
+	Recoveries struct{ b *base.Base }
+)

@@ -1,0 +1,56 @@
+package tenants
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// RulesTable is the table routing_rules.
+// A version is given once, also to two operators at the same time. Its id has a
+// letter that no other id has.
+var RulesTable = table.Describe(table.Table[pay.RoutingRules]{
+	Name: "routing_rules",
+	Of:   func(c *pay.Change) []pay.RoutingRules { return c.Rules },
+	ID:   rulesID,
+	Met:  table.Stale,
+	Fields: func(f *table.Fields, v *pay.RoutingRules) {
+		f.Written("id!", rulesID(v))
+		f.Number("version!", &v.Version)
+		f.Converted("doc!", func() string { return string(v.Doc) }, func(text string) error {
+			v.Doc = []byte(text)
+			return nil
+		})
+		f.Time("at!", &v.At)
+	},
+})
+
+func rulesID(v *pay.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
+
+var (
+	selectRulesMark = engine.Statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
+	selectRules     = engine.Statement(`SELECT ` + RulesTable.List + ` FROM routing_rules WHERE version = $1`)
+	selectRulesList = engine.Statement(`SELECT ` + RulesTable.List + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
+)
+
+// Mark is the newest version of the routing rules, 0 where there never were any.
+func (s *Rules) Mark(ctx context.Context) (int64, error) {
+	return base.One(ctx, s.b, selectRulesMark, base.ScanInt)
+}
+
+// Get reads a version of the routing rules. ErrNotFound where there is none.
+func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
+	return base.One(ctx, s.b, selectRules, RulesTable.Scan(s.b.Personal), version)
+}
+
+// List reads the newest versions, newest first.
+func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
+	return base.Many(ctx, s.b, selectRulesList, RulesTable.Scan(s.b.Personal), limit)
+}
+
+// Rules are the versions of the routing rules.
+type Rules struct{ b *base.Base }

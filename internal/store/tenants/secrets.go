@@ -1,0 +1,139 @@
+package tenants
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// SecretsTable is the table secrets.
+// Of two nodes that make a secret of one name, or note a use at once, one loses.
+var SecretsTable = table.Describe(table.Table[pay.Sealed]{
+	Name:    "secrets",
+	Of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
+	ID:      func(v *pay.Sealed) string { return v.ID },
+	Version: func(v *pay.Sealed) int64 { return v.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, v *pay.Sealed) {
+		f.Text("id!", &v.ID)
+		f.Number("version", &v.Version)
+		f.Bytes("sealed", &v.Text)
+		f.Time("created_at!", &v.CreatedAt)
+	},
+})
+
+// KeyUsesTable is the table key_uses.
+var KeyUsesTable = table.Describe(table.Table[pay.KeyUse]{
+	Name:    "key_uses",
+	Of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
+	ID:      func(u *pay.KeyUse) string { return u.ID() },
+	Version: func(u *pay.KeyUse) int64 { return u.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, u *pay.KeyUse) {
+		f.Written("id!", u.ID())
+		f.Number("version", &u.Version)
+		f.Text("key_id!", &u.Key)
+		f.Text("address!", &u.Address)
+		f.Time("first_at!", &u.First)
+		f.Time("last_at", &u.Last)
+	},
+})
+
+var (
+	// SelectSecrets lists the secrets, oldest first, without those that were dropped.
+	SelectSecrets = engine.Statement(`SELECT ` + SecretsTable.List + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
+
+	selectKeyUses = engine.Statement(`
+SELECT ` + KeyUsesTable.ListOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
+	countAddresses = engine.Statement(`
+SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`)
+	selectUsages = engine.Statement(`
+SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
+)
+
+// List lists the service's secrets, oldest first, without those that were dropped.
+func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
+	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
+}
+
+// Uses reads uses of keys as they were noted, by id, and counts from how many addresses
+// each of the keys was used.
+func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
+	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
+	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
+	for _, u := range uses {
+		ids.Text(u.ID()).Next()
+		if _, asked := addresses[u.Key]; !asked {
+			addresses[u.Key] = 0
+			keys.Text(u.Key).Next()
+		}
+	}
+	list, err := base.Many(ctx, s.b, selectKeyUses, KeyUsesTable.Scan(s.b.Personal), ids.Args()...)
+	for _, u := range list {
+		known[u.ID()] = u
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.b.Query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
+		var key string
+		var n int64
+		err := r.Scan(&key, &n)
+		addresses[key] = n
+		return err
+	})
+	return known, addresses, err
+}
+
+// KeyUsage is when a key was used last, within an hour, and from how many addresses ever.
+type KeyUsage struct {
+	Last      time.Time
+	Addresses int64
+}
+
+// Usages tells of a merchant's keys, by id. Those that were not used are left out.
+func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
+	uses := map[string]KeyUsage{}
+	err := s.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
+		var key string
+		var last, n int64
+		err := r.Scan(&key, &last, &n)
+		uses[key] = KeyUsage{table.FromMicros(last), n}
+		return err
+	})
+	return uses, err
+}
+
+type (
+	// Keys are API keys, their logins and uses.
+	Keys struct{ b *base.Base }
+
+	// Secrets are the service's own secrets.
+	Secrets struct{ b *base.Base }
+)
+
+// ForgetUses deletes at most limit uses of keys of which the last was before a time, and
+// returns how many.
+func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := s.b.DB.Lease(ctx, s.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
+		return 0, fmt.Errorf("forget: %w", err)
+	}
+	return base.Forget(ctx, s.b, oldKeyUses, table.Micros(before), limit)
+}
+
+var (
+	// That a key was used before stays, or its next address would be its first one.
+	keepUsed = engine.Standalone(`
+INSERT INTO key_uses (` + strings.Join(KeyUsesTable.Names(), ", ") + `)
+SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
+WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
+	oldKeyUses = engine.Standalone(`
+DELETE FROM key_uses WHERE id IN (SELECT d.id FROM key_uses AS d WHERE d.last_at < $1 AND d.address <> '' LIMIT $2 {skip locked d})
+RETURNING id`)
+)

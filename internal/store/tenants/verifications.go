@@ -1,0 +1,103 @@
+package tenants
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// VerificationsTable is the table verifications.
+var VerificationsTable = table.Describe(table.Table[pay.Verification]{
+	Name:    "verifications",
+	Of:      func(c *pay.Change) []pay.Verification { return c.Verifications },
+	ID:      func(v *pay.Verification) string { return v.ID },
+	Version: func(v *pay.Verification) int64 { return v.Version },
+	Met:     table.DuplicateAnyhow,
+	Fields: func(f *table.Fields, v *pay.Verification) {
+		f.Text("id!", &v.ID)
+		f.Text("merchant!", &v.Merchant)
+		f.Flag("live!", &v.Live)
+		f.Number("version", &v.Version)
+		table.Word(f, "level!", &v.Level)
+		table.Word(f, "status", &v.Status)
+		f.Time("due_at", &v.DueAt)
+		f.Time("created_at!", &v.CreatedAt)
+		f.Time("updated_at", &v.UpdatedAt)
+		table.Document[verificationDoc](f, "doc", v)
+	},
+})
+
+type verificationDoc struct {
+	Subject      pay.KYCSubject `json:"subject"`
+	ReturnURL    string         `json:"returnUrl,omitempty"`
+	ErrorCode    string         `json:"errorCode,omitempty"`
+	ErrorMessage string         `json:"errorMessage,omitempty"`
+	Expires      int64          `json:"expires"`
+}
+
+func (d *verificationDoc) Of(_ *table.Fields, v *pay.Verification) {
+	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, table.Micros(v.ExpiresAt)}
+}
+
+func (d *verificationDoc) Into(_ *table.Fields, v *pay.Verification) error {
+	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
+	v.ExpiresAt = table.FromMicros(d.Expires)
+	return nil
+}
+
+var (
+	selectVerification     = engine.Statement(`SELECT ` + VerificationsTable.List + ` FROM verifications WHERE id = $1 AND merchant = $2 AND live = $3`)
+	selectAnyVerification  = engine.Statement(`SELECT ` + VerificationsTable.List + ` FROM verifications WHERE id = $1`)
+	selectOpenVerification = engine.Statement(`
+SELECT ` + VerificationsTable.List + ` FROM verifications
+WHERE merchant = $1 AND live = $2 AND status IN ('requires_input', 'processing')`)
+	selectLevels      = engine.Statement(`SELECT DISTINCT level FROM verifications WHERE merchant = $1 AND live = $2 AND status = 'verified'`)
+	listVerifications = engine.Statement(`
+SELECT ` + VerificationsTable.List + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2)
+ORDER BY id DESC LIMIT $3`)
+)
+
+// Get reads a merchant's verification: whichever shop began it.
+func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
+}
+
+// Any reads a verification of any tenant, for the operator and for
+// who has its page's token.
+func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
+	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
+}
+
+// Open reads the one that a merchant has not finished.
+func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+}
+
+// Levels reads which levels a merchant has been verified at.
+func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
+	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
+		err = r.Scan(&l)
+		return l, err
+	}, scope.Merchant, scope.Live)
+}
+
+// List lists the newest of all tenants for the operator. An empty
+// status or merchant selects all.
+func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
+}
+
+// Lease takes verifications that nobody finished in time.
+func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// VerificationDuty is what is due of verifications.
+var VerificationDuty = base.NewDuty("verifications", "verifications", "d.due_at > 0", VerificationsTable.List)
+
+// Verifications are how merchants prove who they are.
+type Verifications struct{ b *base.Base }

@@ -1,0 +1,310 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/trace"
+)
+
+// DeliveriesTable is the table deliveries.
+var DeliveriesTable = table.Describe(table.Table[pay.Delivery]{
+	Name:    "deliveries",
+	Of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
+	ID:      func(d *pay.Delivery) string { return d.ID },
+	Version: func(d *pay.Delivery) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *pay.Delivery) {
+		f.Text("id!", &d.ID)
+		f.Text("merchant!", &d.Merchant)
+		f.Text("shop!", &d.Shop)
+		f.Flag("live!", &d.Live)
+		f.Number("version", &d.Version)
+		f.Text("event!", &d.Event)
+		table.Word(f, "type!", &d.EventType)
+		f.Text("subscription!", &d.Subscription)
+		table.Word(f, "status", &d.Status)
+		f.Count("attempts", &d.Attempts)
+		f.Count("budget", &d.Budget)
+		f.Time("due_at", &d.DueAt)
+		f.Flag("parked", &d.Parked)
+		f.Time("created_at!", &d.CreatedAt)
+		table.Document[deliveryDoc](f, "doc", d)
+	},
+})
+
+type deliveryDoc struct {
+	LastAt      int64           `json:"lastAt,omitempty"`
+	DeliveredAt int64           `json:"deliveredAt,omitempty"`
+	LastCode    int             `json:"lastCode,omitempty"`
+	LastError   string          `json:"lastError,omitempty"`
+	LastMs      int64           `json:"lastMs,omitempty"`
+	Snippet     string          `json:"snippet,omitempty"`
+	Earlier     []pay.Attempted `json:"earlier,omitempty"`
+	Urgent      bool            `json:"urgent,omitempty"`
+}
+
+func (d *deliveryDoc) Of(_ *table.Fields, v *pay.Delivery) {
+	*d = deliveryDoc{table.Micros(v.LastAt), table.Micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
+}
+
+func (d *deliveryDoc) Into(_ *table.Fields, v *pay.Delivery) error {
+	v.Stored = v.Status
+	v.LastAt, v.DeliveredAt = table.FromMicros(d.LastAt), table.FromMicros(d.DeliveredAt)
+	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
+	v.Earlier, v.Urgent = d.Earlier, d.Urgent
+	return nil
+}
+
+// DeliveryLease is how long the node that wrote an event has to send it before
+// another one may: longer than a try may take.
+const DeliveryLease = 30 * time.Second
+
+// scanDispatch returns what reads deliveries with what is sent.
+func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
+	scan := DeliveriesTable.Scan(b.Personal)
+	return func(r engine.Row) (Dispatch, error) {
+		var body string
+		d, err := scan(table.With(r, &body))
+		if err != nil {
+			return Dispatch{Delivery: d}, err
+		}
+		payload, err := b.Personal.Open(table.EventPayload.About(d.Event), body)
+		return Dispatch{Delivery: d, Payload: payload}, err
+	}
+}
+
+var (
+	selectAnyDelivery = engine.Statement(`SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE id = $1`)
+	selectDelivery    = engine.Statement(`
+SELECT ` + DeliveriesTable.List + `, (SELECT payload FROM events WHERE events.id = deliveries.event) FROM deliveries
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
+)
+
+// Any reads a delivery of any tenant, for the dispatcher.
+func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
+	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
+}
+
+// Get reads a delivery of a shop's subscription with what is sent.
+// ErrNotFound also where it is another's.
+func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+}
+
+// Lease takes deliveries that are due; nobody else gets them before
+// until.
+func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+	return base.Leased(ctx, s.b, DeliveryDuty, scanDispatch(s.b), now, until, limit)
+}
+
+var (
+	parkDeliveries = engine.Standalone(`
+UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
+WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
+
+	// A lease that is another's by now is left alone.
+	postponeDeliveries = engine.Standalone(`
+UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
+WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
+
+	unparkDeliveries = engine.Standalone(`
+UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
+  SELECT d.id FROM deliveries AS d WHERE d.parked AND d.subscription = $1 ORDER BY d.due_at LIMIT $2 {skip locked d})
+RETURNING ` + DeliveriesTable.List + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+)
+
+// Parking is a delivery that is to wait for its endpoint.
+type Parking struct {
+	ID      string
+	Version int64
+}
+
+// Park lets deliveries wait for their endpoint: they do not come due. Like a
+// lease it is no version; one that moved meanwhile stays as it is.
+func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
+	rows := engine.NewRows(s.b.DB.Dialect(), parkRows, len(list))
+	for _, p := range list {
+		rows.Text(p.ID).Number(p.Version).Next()
+	}
+	return s.b.DB.Lease(ctx, s.b.Text(parkDeliveries), rows.Args(), nil)
+}
+
+var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
+
+// Postponement is a delivery whose lease is given up: it comes due at a time.
+type Postponement struct {
+	ID     string
+	Leased time.Time // the end of the lease
+	Until  time.Time
+}
+
+// Postpone gives deliveries back until a time, of those that are still leased as they were.
+func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
+	rows := engine.NewRows(s.b.DB.Dialect(), postponeRows, len(list))
+	for _, p := range list {
+		rows.Text(p.ID).Number(table.Micros(p.Leased), table.Micros(p.Until)).Next()
+	}
+	return s.b.DB.Lease(ctx, s.b.Text(postponeDeliveries), rows.Args(), nil)
+}
+
+var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
+
+// selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
+// second time.
+var selectAhead = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries
+WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
+
+// Ahead reads those of at most pay.MostBefore deliveries that were not tried yet, or
+// are to be tried a second time. What waits for its endpoint is left out.
+func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
+	args := make([]any, pay.MostBefore)
+	for i := range args {
+		args[i] = ""
+		if i < len(ids) {
+			args[i] = ids[i]
+		}
+	}
+	return base.Many(ctx, s.b, selectAhead, DeliveriesTable.Scan(s.b.Personal), args...)
+}
+
+// Unpark takes parked deliveries of one endpoint, those that came due first;
+// nobody else gets them before until.
+func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
+	var list []Dispatch
+	scan := scanDispatch(s.b)
+	err := s.b.DB.Lease(ctx, s.b.Text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
+		d, err := scan(r)
+		list = append(list, d)
+		return err
+	})
+	slices.SortStableFunc(list, func(a, b Dispatch) int { return a.Delivery.CreatedAt.Compare(b.Delivery.CreatedAt) })
+	return list, err
+}
+
+// DeliveryFilter selects deliveries of one subscription. Empty fields select
+// all.
+type DeliveryFilter struct {
+	Status pay.DeliveryStatus
+	Type   pay.EventType
+	From   time.Time    // created from
+	To     time.Time    // created before
+	After  pay.Delivery // older than this one; the zero value: all
+	Limit  int
+	Offset int
+}
+
+// beyond is after every time that is stored: in the year 9999.
+const beyond = 253402300799_000000
+
+func (f DeliveryFilter) bounds() (from, to int64) {
+	if to = table.Micros(f.To); f.To.IsZero() {
+		to = beyond
+	}
+	return table.Micros(f.From), to
+}
+
+// listDeliveries reads newest first. There is one index, by status and event;
+// each kind gives its newest rows and the best of them are kept, so that a rare
+// kind is found without looking at the others.
+var listDeliveries = engine.Statement(func() string {
+	var parts []string
+	for _, status := range pay.DeliveryStatuses() {
+		for _, kind := range pay.EventTypes() {
+			parts = append(parts, fmt.Sprintf(`
+  SELECT * FROM (SELECT %s FROM deliveries
+    WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
+      AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7 AND (created_at < $11 OR id < $12)
+    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, DeliveriesTable.List, status, kind, len(parts)))
+		}
+	}
+	return "SELECT " + DeliveriesTable.List + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
+) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
+}())
+
+// List lists what was or is to be sent to a shop's endpoint, newest
+// first.
+func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
+	from, to := f.bounds()
+	at := int64(beyond)
+	if !f.After.CreatedAt.IsZero() {
+		at = table.Micros(f.After.CreatedAt)
+		to = min(to, at+1)
+	}
+	return base.Many(ctx, s.b, listDeliveries, DeliveriesTable.Scan(s.b.Personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
+		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
+}
+
+// kinds are all events, so that a count by status can use the index.
+var kinds = func() string {
+	var quoted []string
+	for _, kind := range pay.EventTypes() {
+		quoted = append(quoted, "'"+string(kind)+"'")
+	}
+	return strings.Join(quoted, ", ")
+}()
+
+var (
+	countDeliveries = engine.Statement(`
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM delivery_counters
+WHERE subscription = $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3)`)
+
+	countPendingDeliveries = engine.Statement(`
+SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND ($2 = '' OR $2 = 'pending') AND type IN (` + kinds + `)
+  AND ($3 = '' OR type = $3)`)
+
+	countDeliveryRange = engine.Statement(`
+SELECT count(*) FROM deliveries
+WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_letter') AND type IN (` + kinds + `)
+  AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`)
+)
+
+// Count counts what the filter selects, leaving Limit and Offset
+// aside. Without a time it adds up counters, and the pending ones.
+func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+	status, kind := string(f.Status), string(f.Type)
+	if !f.From.IsZero() || !f.To.IsZero() {
+		from, to := f.bounds()
+		return base.One(ctx, s.b, countDeliveryRange, base.ScanInt, subscription, status, kind, from, to)
+	}
+	total := int64(0)
+	for _, count := range []string{countDeliveries, countPendingDeliveries} {
+		n, err := base.One(ctx, s.b, count, base.ScanInt, subscription, status, kind)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// DeliveryDuty is what is due of deliveries.
+var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
+	DeliveriesTable.List+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
+
+// Deliveries are deliveries of events, and the fan-outs that make them.
+type Deliveries struct{ b *base.Base }
+
+// Of reads the deliveries of what was told of an object.
+func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
+	return base.Many(ctx, s.b, selectSnippets, DeliveriesTable.Scan(s.b.Personal), object)
+}
+
+var (
+	selectSnippets = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
+)
+
+// Dispatch is a delivery on its way, with what is sent.
+type Dispatch struct {
+	Delivery pay.Delivery
+	Payload  []byte
+	Cause    trace.Ref // the commit that made it; none where it was read from the database
+}

@@ -1,0 +1,193 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// EventsTable is the table events.
+var EventsTable = table.Describe(table.Table[pay.Event]{
+	Name: "events",
+	Of:   func(c *pay.Change) []pay.Event { return c.Events },
+	ID:   func(e *pay.Event) string { return e.ID },
+	Where: `NOT ` + Optional("r") + ` OR (
+  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + Wanted("r") + ` LIMIT 1) = 1`,
+	Fields: func(f *table.Fields, e *pay.Event) {
+		f.Text("id!", &e.ID)
+		f.Text("merchant!", &e.Merchant)
+		f.Text("shop!", &e.Shop)
+		f.Flag("live!", &e.Live)
+		table.Word(f, "type!", &e.Type)
+		f.Text("object!", &e.Object)
+		f.Number("sequence!", &e.Sequence)
+		f.Time("at!", &e.At)
+		f.Written("payload!", payload(f.Personal, e))
+	},
+})
+
+// EventFilter selects events of one shop. Empty fields select all.
+type EventFilter struct {
+	Types  []pay.EventType
+	Object string // id of what they are about
+	From   time.Time
+	To     time.Time // before
+	After  string    // older than the event of this id
+	Limit  int
+	Offset int
+}
+
+// Event is what was told of an event.
+type Event struct {
+	ID      string
+	Type    pay.EventType
+	At      time.Time
+	Payload []byte
+}
+
+func scanEvent(b *base.Base) func(engine.Row) (Event, error) {
+	return func(r engine.Row) (e Event, err error) {
+		var at int64
+		var body string
+		if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
+			return e, err
+		}
+		e.At = table.FromMicros(at)
+		e.Payload, err = b.Personal.Open(table.EventPayload.About(e.ID), body)
+		return e, err
+	}
+}
+
+// eventsByTime reads ids by time. There is one index, by type; each type gives its first rows,
+// and the first of all are kept, so that a rare type is found without looking at the others.
+func eventsByTime(bounds, order string, limit int) string {
+	var parts []string
+	for i, kind := range pay.EventTypes() {
+		parts = append(parts, fmt.Sprintf(`
+    SELECT * FROM (SELECT id, at FROM events
+      WHERE shop = $1 AND live = $2 AND type = '%[1]s' AND ($3 = '' OR $3 LIKE '%%,%[1]s,%%') AND %[2]s
+      ORDER BY at %[3]s, id %[3]s LIMIT $%[4]d) AS kind%[5]d`, kind, bounds, order, limit, i))
+	}
+	return strings.Join(parts, "\n    UNION ALL")
+}
+
+var (
+	listEvents = engine.Statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at >= $4 AND at < $5 AND (at, id) < ($6, $7)", "DESC", 8) + `
+  ) AS found ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10)
+SELECT e.id, e.type, e.at, e.payload FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at DESC, e.id DESC`)
+
+	eventsAfter = engine.Statement(`WITH page AS (SELECT id FROM (` + eventsByTime("at < $4 AND (at, id) > ($5, $6)", "ASC", 7) + `
+  ) AS found ORDER BY at, id LIMIT $8)
+SELECT e.id, e.type, e.at, '' FROM events AS e WHERE e.id {in SELECT id FROM page} ORDER BY e.at, e.id`)
+
+	countEvents = engine.Statement(`
+SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds + `) AND ($3 = '' OR $3 LIKE '%,' || type || ',%') AND at >= $4 AND at < $5`)
+)
+
+// An object's events are named after it.
+var (
+	ofObject = ` FROM events WHERE id > 'evt_' || substr($3, 5) || '-' AND id < 'evt_' || substr($3, 5) || '.' AND object = $3
+  AND shop = $1 AND live = $2 AND ($4 = '' OR $4 LIKE '%,' || type || ',%') AND at >= $5 AND at < $6`
+	listObjectEvents = engine.Statement(`SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`)
+	countOfObject    = engine.Statement(`SELECT count(*)` + ofObject)
+
+	selectEvent = engine.Statement(`SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`)
+)
+
+// typesText is types as a statement is handed them; "" for all.
+func typesText(types []pay.EventType) string {
+	if len(types) == 0 {
+		return ""
+	}
+	words := make([]string, len(types))
+	for i, t := range types {
+		words[i] = string(t)
+	}
+	return table.List(words)
+}
+
+func (f EventFilter) bounds() (from, to int64) {
+	if to = table.Micros(f.To); f.To.IsZero() {
+		to = beyond
+	}
+	return table.Micros(f.From), to
+}
+
+// Get reads a shop's event. ErrNotFound also where it is another's.
+func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
+	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
+}
+
+// List lists a shop's events, newest first. ErrNotFound where there is no event After.
+func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
+	from, to := f.bounds()
+	at, id := int64(beyond), ""
+	if f.After != "" {
+		after, err := s.Get(ctx, scope, f.After)
+		if err != nil {
+			return nil, err
+		}
+		at, id = table.Micros(after.At), after.ID
+	}
+	if f.Object != "" {
+		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
+	}
+	return base.Many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
+}
+
+// Count counts what the filter selects, leaving After, Limit and Offset aside.
+func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
+	from, to := f.bounds()
+	if f.Object != "" {
+		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
+	}
+	return base.One(ctx, s.b, countEvents, base.ScanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
+}
+
+// After reads a shop's events of some types, oldest first, from behind one that happened
+// at a time and before to. Their payloads are left out.
+func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
+	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e Event, err error) {
+		var at int64
+		var none string
+		err = r.Scan(&e.ID, &e.Type, &at, &none)
+		e.At = table.FromMicros(at)
+		return e, err
+	}, scope.Shop, scope.Live, typesText(types), table.Micros(to), table.Micros(at), id, limit, limit)
+}
+
+// payload is an event's payload as it is stored. Those of claims tell their evidence.
+func payload(p table.Personal, e *pay.Event) string {
+	if !strings.HasPrefix(e.Object, pay.ClaimPrefix) {
+		return string(e.Payload)
+	}
+	return p.Seal(table.EventPayload.About(e.ID), e.Payload)
+}
+
+// Events are what happened.
+type Events struct{ b *base.Base }
+
+// Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
+func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
+	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
+		var text string
+		if err := r.Scan(&e.ID, &text); err != nil {
+			return e, err
+		}
+		e.Payload, err = s.b.Personal.Open(table.EventPayload.About(e.ID), text)
+		if errors.Is(err, table.ErrShut) {
+			s.b.Log.Error("an event cannot be opened", "error", err)
+			err = nil
+		}
+		return e, err
+	}, object)
+}
+
+var selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)

@@ -1,0 +1,131 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// FanOutsTable is the table fanouts.
+var FanOutsTable = table.Describe(table.Table[pay.FanOut]{
+	Name:    "fanouts",
+	Of:      func(c *pay.Change) []pay.FanOut { return c.FanOuts },
+	ID:      func(o *pay.FanOut) string { return o.Event },
+	Version: func(o *pay.FanOut) int64 { return o.Version },
+	Fields: func(f *table.Fields, o *pay.FanOut) {
+		f.Text("id!", &o.Event)
+		f.Text("merchant!", &o.Merchant)
+		f.Text("shop!", &o.Shop)
+		f.Flag("live!", &o.Live)
+		f.Number("version", &o.Version)
+		table.Word(f, "type!", &o.Type)
+		f.Converted("after", func() string { return o.Through }, func(text string) error {
+			o.After = text
+			return nil
+		})
+		f.Time("at!", &o.At)
+		f.Time("due_at!", &o.DueAt)
+	},
+})
+
+// FanOutDuty is what is due of fan-outs.
+var FanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
+	FanOutsTable.List+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
+
+// scanFanOut returns what reads fan-outs with what their events tell.
+func scanFanOut(b *base.Base) func(engine.Row) (pay.FanOut, error) {
+	scan := FanOutsTable.Scan(b.Personal)
+	return func(r engine.Row) (pay.FanOut, error) {
+		var body string
+		f, err := scan(table.With(r, &body))
+		switch {
+		case err != nil:
+			return f, err
+		case body == "" && !f.Type.Optional(): // one that nobody wanted is not kept
+			return f, fmt.Errorf("fan-out %s has no event", f.Event)
+		case body != "":
+			f.Payload, err = b.Personal.Open(table.EventPayload.About(f.Event), body)
+		}
+		return f, err
+	}
+}
+
+// LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
+// nobody else gets them before until.
+func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
+	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
+	return list, err
+}
+
+// InCompany reports whether several merchants write, as far as this process saw a moment ago.
+func (s *Deliveries) InCompany() bool { return s.b.InCompany.Load() }
+
+// NextStep returns a fan-out's next step, to be committed.
+func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+	if len(f.Payload) == 0 {
+		return f.Step(nil, true), nil
+	}
+	step := aloneStep
+	if s.InCompany() {
+		step = fanOutStep
+	}
+	ids, err := base.Many(ctx, s.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
+		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
+	if err != nil {
+		return f, err
+	}
+	return f.Step(ids[:min(len(ids), step)], len(ids) <= step), nil
+}
+
+var selectEndpoints = engine.Statement(`
+SELECT s.id FROM subscriptions AS s WHERE s.shop = $1 AND s.live = $2 AND s.merchant = $3 AND s.status <> 'deleted' AND s.status = 'enabled'
+  AND ` + wantedType("CAST($4 AS TEXT)") + ` AND s.id > $5
+ORDER BY s.id LIMIT $6`)
+
+// Wanted is true where the subscription s wants events of the type of the row e.
+func Wanted(e string) string { return wantedType(e + ".type") }
+
+// wantedType is wanted for a type that is an expression.
+func wantedType(kind string) string {
+	all := "TRUE"
+	for _, set := range pay.EventsVersions() {
+		if types := typesWhere(func(t pay.EventType) bool { return t.Since() == set }); set != pay.FirstEvents {
+			all += " AND (s.events_version >= '" + string(set) + "' OR " + kind + " NOT IN (" + types + "))"
+		}
+	}
+	return `(s.events = ',*,' AND ` + strings.TrimPrefix(all, "TRUE AND ") + ` OR s.events LIKE '%,' || ` + kind + ` || ',%')`
+}
+
+// Optional is true where the row e is an event that is kept only where it is wanted.
+func Optional(e string) string {
+	return e + ".type IN (" + typesWhere(pay.EventType.Optional) + ")"
+}
+
+func typesWhere(is func(pay.EventType) bool) string {
+	var quoted []string
+	for _, t := range pay.EventTypes() {
+		if is(t) {
+			quoted = append(quoted, "'"+string(t)+"'")
+		}
+	}
+	return strings.Join(quoted, ", ")
+}
+
+const (
+	// fanOutStep is how many deliveries a step makes while other merchants write, and aloneStep
+	// while none does.
+	fanOutStep = 16
+	aloneStep  = 200
+)
+
+// DeliveryID is the id of the delivery of event e to subscription s.
+const DeliveryID = `'wd_' || substr(e.id, 5) || '-' || substr(s.id, 4)`

@@ -1,0 +1,99 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// InboxTable is the table inbox.
+var InboxTable = table.Describe(table.Table[pay.Received]{
+	Name: "inbox",
+	Of:   func(c *pay.Change) []pay.Received { return c.Inbox },
+	ID:   func(m *pay.Received) string { return m.ID },
+	Fields: func(f *table.Fields, m *pay.Received) {
+		f.Text("id!", &m.ID)
+		f.Text("merchant!", &m.Merchant)
+		f.Text("shop!", &m.Shop)
+		f.Flag("live!", &m.Live)
+		f.Text("subscription!", &m.Subscription)
+		f.Text("delivery!", &m.Delivery)
+		f.Text("event!", &m.Event)
+		table.Word(f, "type!", &m.EventType)
+		f.Time("received_at!", &m.At)
+		f.JSON("header!", &m.Header)
+		f.Sealed("body!", table.InboxBody, &m.ID, &m.Body)
+	},
+})
+
+var (
+	selectInbox = engine.Statement(`
+SELECT ` + InboxTable.List + ` FROM inbox
+WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
+  AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
+ORDER BY id DESC LIMIT $4 OFFSET $5`)
+	selectReceived = engine.Statement(`SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`)
+	// What is beyond the limit is about to be deleted.
+	countInbox = engine.Statement(`SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`)
+)
+
+// Inbox lists what a shop's managed inbox got, newest first, and counts it.
+func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page base.Page) ([]pay.Received, int64, error) {
+	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
+	if err != nil {
+		return nil, 0, err
+	}
+	scan := InboxTable.Scan(s.b.Personal)
+	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
+		m, err := scan(r)
+		if errors.Is(err, table.ErrShut) {
+			s.b.Log.Error("what an inbox got cannot be opened", "error", err)
+			m.Body, err = []byte(`"`+table.Shut+`"`), nil
+		}
+		return m, err
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), pay.InboxKept-1)
+	return list, total, err
+}
+
+// Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
+func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
+	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
+	return err
+}
+
+var (
+	// As selectStalled, it steps from one inbox to the next.
+	selectInboxes = engine.Statement(`
+WITH RECURSIVE box(id) AS (
+  SELECT min(i.subscription) FROM inbox AS i
+  UNION ALL
+  SELECT (SELECT min(i.subscription) FROM inbox AS i WHERE i.subscription > b.id) FROM box AS b WHERE b.id IS NOT NULL
+)
+SELECT ` + SubscriptionsTable.List + ` FROM subscriptions WHERE id IN (SELECT b.id FROM box AS b WHERE b.id IS NOT NULL)`)
+
+	trimInbox = engine.Standalone(`
+DELETE FROM inbox WHERE id IN (
+  SELECT d.id FROM inbox AS d WHERE d.subscription = $1
+    AND (d.id < $2 OR d.id <= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $3), ''))
+  ORDER BY d.id LIMIT $4 {skip locked d})
+RETURNING id`)
+)
+
+// Inboxes reads the subscriptions whose inbox has got something.
+func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
+	return base.Many(ctx, s.b, selectInboxes, SubscriptionsTable.Scan(s.b.Personal))
+}
+
+// TrimInbox deletes at most limit of what an inbox got before oldest, which is
+// an id, or what is more than it keeps. It returns how many it deleted.
+func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
+	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
+		n++
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,162 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ReplaysTable is the table replays.
+var ReplaysTable = table.Describe(table.Table[pay.Replay]{
+	Name:    "replays",
+	Of:      func(c *pay.Change) []pay.Replay { return c.Replays },
+	ID:      func(p *pay.Replay) string { return p.ID },
+	Version: func(p *pay.Replay) int64 { return p.Version },
+	Met:     table.DuplicateAnyhow,
+	Fields: func(f *table.Fields, p *pay.Replay) {
+		f.Text("id!", &p.ID)
+		f.Text("merchant!", &p.Merchant)
+		f.Text("shop!", &p.Shop)
+		f.Flag("live!", &p.Live)
+		f.Number("version", &p.Version)
+		f.Text("subscription!", &p.Subscription)
+		table.Word(f, "status", &p.Status)
+		f.Time("since!", &p.From)
+		f.Time("until!", &p.To)
+		f.Time("after_at", &p.AfterAt)
+		f.Text("after_id", &p.AfterID)
+		f.Time("due_at", &p.DueAt)
+		f.Time("created_at!", &p.CreatedAt)
+		f.Time("updated_at", &p.UpdatedAt)
+		table.Document[replayDoc](f, "doc", p)
+	},
+})
+
+type replayDoc struct {
+	Types   []pay.EventType `json:"types,omitempty"`
+	Events  int64           `json:"events"`
+	Sent    int64           `json:"sent"`
+	LeftOut int64           `json:"leftOut"`
+	Why     pay.StopReason  `json:"why,omitempty"`
+	Resume  int64           `json:"resume,omitempty"` // microseconds UTC
+}
+
+func (d *replayDoc) Of(_ *table.Fields, p *pay.Replay) {
+	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, table.Micros(p.ResumeFrom)}
+}
+
+func (d *replayDoc) Into(_ *table.Fields, p *pay.Replay) error {
+	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
+	p.Why, p.ResumeFrom = d.Why, table.FromMicros(d.Resume)
+	return nil
+}
+
+var (
+	selectReplay = engine.Statement(`SELECT ` + ReplaysTable.List + ` FROM replays
+WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $5`)
+	selectRunningReplay = engine.Statement(`SELECT ` + ReplaysTable.List + ` FROM replays WHERE subscription = $1 AND status = 'running'`)
+	ofEndpoint          = ` FROM replays WHERE subscription = $1 AND merchant = $2 AND shop = $3 AND live = $4`
+	listReplays         = engine.Statement(`SELECT ` + ReplaysTable.List + ofEndpoint + ` AND id < $5 ORDER BY id DESC LIMIT $6 OFFSET $7`)
+	countReplays        = engine.Statement(`SELECT count(*)` + ofEndpoint)
+	countUntriedOf      = `
+SELECT count(*) FROM deliveries WHERE subscription = $1 AND status = 'pending' AND type IN (%s)`
+	selectNamedDeliveries = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries JOIN {rows: name TEXT} AS r ON deliveries.id = r.name AND {among deliveries.id name}`)
+)
+
+var (
+	countUntried = engine.Statement(fmt.Sprintf(countUntriedOf, kinds))
+
+	selectUntaken = engine.Statement(oldestOf("'pending', 'failed', 'dead_letter'"))
+	selectUntried = engine.Statement(oldestOf("'pending'")) // of which there are few: a replay asks each second
+)
+
+// oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
+// some statuses. A delivery is made with its event, or later.
+func oldestOf(statuses string) string {
+	return `
+SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
+WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + kinds + `) AND d.created_at >= $2
+  AND ($5 = '' OR $5 LIKE '%,' || d.type || ',%') AND e.at >= $2 AND (e.at < $3 OR e.at = $3 AND e.id <= $4)`
+}
+
+// List lists the replays to a shop's endpoint, newest first, and counts them.
+func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page base.Page) ([]pay.Replay, int64, error) {
+	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
+	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := base.Many(ctx, s.b, listReplays, ReplaysTable.Scan(s.b.Personal), append(of, base.Before(page.After), page.Limit, page.Offset)...)
+	return list, total, err
+}
+
+// Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
+// taken; zero where it has taken them all.
+func (s *Replays) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return oldest(ctx, s.b, selectUntaken, r)
+}
+
+// Untried is Untaken of those that the endpoint was not asked to take yet.
+func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+	return oldest(ctx, s.b, selectUntried, r)
+}
+
+func oldest(ctx context.Context, b *base.Base, text string, r pay.Replay) (time.Time, error) {
+	at, err := base.One(ctx, b, text, base.ScanInt, r.Subscription, table.Micros(r.From), table.Micros(r.AfterAt), r.AfterID, typesText(r.Types))
+	return table.FromMicros(at), err
+}
+
+// Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
+func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+}
+
+// Running reads the replay that runs to an endpoint. ErrNotFound where none does.
+func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
+	return base.One(ctx, s.b, selectRunningReplay, ReplaysTable.Scan(s.b.Personal), subscription)
+}
+
+// Lease takes replays whose next step is due.
+func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+	return base.Leased(ctx, s.b, ReplayDuty, ReplaysTable.Scan(s.b.Personal), now, until, limit)
+}
+
+// CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
+// again.
+func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
+	return base.One(ctx, s.b, countUntried, base.ScanInt, subscription)
+}
+
+// Named reads deliveries by their ids, those that there are.
+func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
+	found := make(map[string]pay.Delivery, len(ids))
+	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
+	for _, id := range ids {
+		rows.Text(id).Next()
+	}
+	scan := DeliveriesTable.Scan(s.b.Personal)
+	err := s.b.Query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
+		d, err := scan(r)
+		found[d.ID] = d
+		return err
+	})
+	return found, err
+}
+
+var deliveryNames = engine.ParseColumns("name TEXT")
+
+// The tables of due work. One that is not in duties has no gauge, and its
+// statements are not known to the store.
+var (
+	// ReplayDuty is what is due of replays.
+	ReplayDuty = base.NewDuty("replays", "replays", "d.due_at > 0", ReplaysTable.List)
+)
+
+// Replays are replays of events to an endpoint.
+type Replays struct{ b *base.Base }
