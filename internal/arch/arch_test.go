@@ -65,6 +65,7 @@ var clocks = map[string]string{
 	"internal/web":          "gives who reads a long reply time",
 	"internal/bench":        "measures",
 	"internal/store":        "knows the database's clock between two looks at it",
+	"internal/store/check":  "counts how long a check takes",
 	"internal/store/schema": "waits for older programs, and counts how long a migration took",
 	"internal/store/engine": "asks a server again after a while, and counts how long who waited",
 	"client":                "runs in somebody else's program",

@@ -16,10 +16,9 @@ const (
 // crowded are the packages and types that are still larger. Their numbers may only fall: lower
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
-	"cmd/cascada":    42,
-	"internal/api":   35,
-	"internal/pay":   66,
-	"internal/store": 38,
+	"cmd/cascada":  42,
+	"internal/api": 35,
+	"internal/pay": 66,
 
 	"internal/pay.Payment":           53,
 	"client.Client":                  64, // the whole API, for whoever imports it

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 )
 
 // completed writes a payment of 25.50 USD that was captured.
@@ -307,10 +308,10 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		s, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		defer s.Close()
-		found := func(rule string) []store.Broken {
+		found := func(rule string) []check.Broken {
 			broken, err := s.Check(ctx)
 			must(t, err)
-			return slices.DeleteFunc(broken, func(b store.Broken) bool { return b.Rule != rule })
+			return slices.DeleteFunc(broken, func(b check.Broken) bool { return b.Rule != rule })
 		}
 		for n, rule := range slices.Sorted(maps.Keys(rules)) {
 			before := found(rule)

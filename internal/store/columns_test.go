@@ -36,6 +36,11 @@ func TestColumnsAreNamedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("*/*.go")
+	if err != nil || len(below) < 50 {
+		t.Fatalf("found only %d files below: %v", len(below), err)
+	}
+	files = append(files, below...)
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue

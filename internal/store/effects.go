@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -72,32 +72,7 @@ func (w *write) mark(steps []engine.Step) []engine.Step {
 	if len(money)+len(acts) == 0 {
 		return steps
 	}
-	written := chains{}
-	h := seal.New(w.s.sealKey)
-	markRows(h, written, sealedTransfers, books.TransfersTable, money)
-	markRows(h, written, sealedAudit, tenants.AuditTable, acts)
-	// The id of a row that is written once names a mark that is made once.
-	id := ""
-	for _, rows := range written {
-		for row := range rows {
-			if id == "" || row < id {
-				id = row
-			}
-		}
-	}
-	doc := written.doc()
-	return append(steps, engine.Step{Text: w.s.Text(insertMark), Args: []any{id, doc, h.Mark(id, doc)}})
-}
-
-func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table.Table[T], items []*T) {
-	if len(items) == 0 {
-		return
-	}
-	r := engine.NewArrays(t.Columns, len(items))
-	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
-	for i := range items {
-		into.add(books.Tenant{Merchant: r.Texts[s.merchant][i], Live: r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
-	}
+	return append(steps, engine.Step{Text: w.s.Text(chain.InsertMark), Args: w.s.sealer.Mark(money, acts)})
 }
 
 var (
@@ -129,5 +104,3 @@ WHERE {unless lost}`)
 
 	deleteMisfits = engine.Statement(`DELETE FROM misfits WHERE {among id id} AND id IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {unless lost}`)
 )
-
-var insertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)

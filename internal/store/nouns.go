@@ -3,6 +3,8 @@ package store
 import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/check"
+	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
@@ -49,6 +51,12 @@ type (
 	EventFilter      = webhooks.EventFilter
 	Parking          = webhooks.Parking
 	Postponement     = webhooks.Postponement
+	Quarantined      = due.Quarantined
+	Broken           = check.Broken
+	Checked          = check.Checked
+	Progress         = check.Progress
+	Proof            = check.Proof
+	Reader           = check.Reader
 )
 
 // MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or

@@ -13,18 +13,19 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 )
 
 // since checks what changed since a proof; nil: everything.
-func since(t *testing.T, s *store.Store, p *store.Proof) store.Checked {
+func since(t *testing.T, s *store.Store, p *check.Proof) check.Checked {
 	t.Helper()
-	got, err := store.ReaderOf(s).Check(ctx, store.CheckOptions{Since: p})
+	got, err := store.ReaderOf(s).Check(ctx, check.Options{Since: p})
 	must(t, err)
 	return got
 }
 
 // proved checks and fails the test when something is broken.
-func proved(t *testing.T, s *store.Store, p *store.Proof) *store.Proof {
+func proved(t *testing.T, s *store.Store, p *check.Proof) *check.Proof {
 	t.Helper()
 	got := since(t, s, p)
 	if got.Proof == nil || len(got.Broken) > 0 {
@@ -75,7 +76,7 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 		for name, c := range cases {
 			t.Log(name)
 			v.exec(c.do)
-			full, err := store.ReaderOf(s).Check(ctx, store.CheckOptions{Since: p, Full: true})
+			full, err := store.ReaderOf(s).Check(ctx, check.Options{Since: p, Full: true})
 			must(t, err)
 			v.named(full.Broken, c.rule, c.id, "")
 			got := since(t, s, p)
@@ -124,8 +125,8 @@ func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
 	})
 }
 
-func ofRule(found []store.Broken, rule string) []store.Broken {
-	return slices.DeleteFunc(slices.Clone(found), func(b store.Broken) bool { return b.Rule != rule })
+func ofRule(found []check.Broken, rule string) []check.Broken {
+	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Rule != rule })
 }
 
 // withShop makes the shop that payments of the tests are of.
@@ -191,7 +192,7 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 				}
 			})
 		}
-		var p *store.Proof
+		var p *check.Proof
 		for n := range 6 {
 			if n == 3 {
 				p = nil
@@ -215,12 +216,12 @@ func TestCheckLetsGoOfItsSnapshots(t *testing.T) {
 	v.exec(`INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, ip, request, act, object, at, doc)
 		SELECT 'aud_' || lpad(n::text, 26, '0'), '', '', FALSE, '', '', '', '', '', '', 1, '{}' FROM generate_series(1, 10000) AS n`)
 	v.exec(`INSERT INTO audit_addresses (id, address, salt) SELECT id, '', '' FROM audit WHERE id LIKE 'aud_0%'`)
-	r, err := store.OpenReader(ctx, database, nil)
+	r, err := check.OpenReader(ctx, database, nil)
 	must(t, err)
 	defer r.Close()
 	r.SealWith(sealKey)
 	looks, held, parts := 0, 0, map[string]int{}
-	_, err = r.Check(ctx, store.CheckOptions{Progress: func(p store.Progress) {
+	_, err = r.Check(ctx, check.Options{Progress: func(p check.Progress) {
 		looks++
 		parts[p.Part]++
 		var n int
@@ -241,22 +242,22 @@ func TestCheckLetsGoOfItsSnapshots(t *testing.T) {
 // A reader changes nothing: not the schema of an older database either.
 func TestReaderRefusesAnotherSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		if _, err := store.OpenReader(ctx, database, nil); err == nil {
+		if _, err := check.OpenReader(ctx, database, nil); err == nil {
 			t.Error("an empty database is opened")
 		}
 		s, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		s.Close()
-		r, err := store.OpenReader(ctx, database, nil)
+		r, err := check.OpenReader(ctx, database, nil)
 		must(t, err)
 		r.Close()
 		v := newVandal(t, database)
 		v.exec("DELETE FROM schema_version WHERE n = (SELECT max(n) FROM schema_version)")
-		if _, err := store.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "cascada migrate") {
+		if _, err := check.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "cascada migrate") {
 			t.Errorf("an older database: %v", err)
 		}
 		v.exec("INSERT INTO schema_version (n) VALUES (9999)")
-		if _, err := store.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "9999") {
+		if _, err := check.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("a newer database: %v", err)
 		}
 	})
@@ -267,7 +268,7 @@ func TestCheckEndsWithItsCaller(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
 		done, cancel := context.WithCancel(ctx)
-		_, err := store.ReaderOf(s).Check(done, store.CheckOptions{Progress: func(p store.Progress) {
+		_, err := store.ReaderOf(s).Check(done, check.Options{Progress: func(p check.Progress) {
 			if p.Part == "payments" {
 				cancel()
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 )
 
 // heldDay writes a payment whose capture is settled, and returns it with the reserve
@@ -212,7 +213,7 @@ func TestCheckFindsAReserveThatWasUsedTwice(t *testing.T) {
 		broken, err := s.Check(ctx)
 		must(t, err)
 		for _, rule := range []string{"a day's reserve is not released and given back too", "nothing of a merchant's but available is below zero"} {
-			if !slices.ContainsFunc(broken, func(b store.Broken) bool { return b.Rule == rule }) {
+			if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == rule }) {
 				t.Errorf("broken: %v, want that %s", broken, rule)
 			}
 		}

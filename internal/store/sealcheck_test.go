@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
@@ -76,9 +77,9 @@ func (v vandal) broken(s *store.Store, rule, id, note string) {
 	v.named(broken, rule, id, note)
 }
 
-func (v vandal) named(broken []store.Broken, rule, id, note string) {
+func (v vandal) named(broken []check.Broken, rule, id, note string) {
 	v.t.Helper()
-	if !slices.ContainsFunc(broken, func(b store.Broken) bool {
+	if !slices.ContainsFunc(broken, func(b check.Broken) bool {
 		return strings.Contains(b.Rule, rule) && b.ID == id && strings.Contains(b.Note, note)
 	}) {
 		v.t.Errorf("want %q named for %q (%s), found %v", id, rule, note, broken)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 )
 
 var books = pay.Scope{Merchant: acme.Merchant}
@@ -249,7 +250,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 		newVandal(t, database).exec("UPDATE balances SET movements = 3")
 		broken, err := s.Check(ctx)
 		must(t, err)
-		if !slices.ContainsFunc(broken, func(b store.Broken) bool { return b.Rule == "movements are counted" }) {
+		if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == "movements are counted" }) {
 			t.Errorf("broken: %v, want the count of movements", broken)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Failure is why a change was not written, or not known to be.
@@ -81,7 +80,6 @@ type Meter struct {
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
 	tidied                                   atomic.Int64 // commits at the last Tidy
-	sealed                                   atomic.Int64 // when this process made its last block, in microseconds
 	failed                                   map[Failure]*atomic.Int64
 }
 
@@ -109,7 +107,7 @@ type Stats struct {
 func (s *core) Stats() Stats {
 	n := Stats{
 		Commits: s.stats.commits.Load(), Changes: s.stats.changes.Load(), Again: s.stats.again.Load(), Halved: s.stats.halved.Load(),
-		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: table.FromMicros(s.stats.sealed.Load()),
+		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: s.sealer.Last(),
 	}
 	for f, count := range s.stats.failed {
 		n.Failed[f] = count.Load()

@@ -18,9 +18,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
-	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/chain"
+	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -113,10 +113,8 @@ type core struct {
 	meter      Meter
 	tracer     *trace.Tracer
 
-	sealKey []byte
-	sealing sync.Mutex                 // held by Seal; owns heights
-	heights map[books.Tenant]seal.Head // of the chains, as they were last seen
-	widths  widths                     // of shops' events
+	sealer  *chain.Sealer
+	widths  widths // of shops' events
 	company company
 
 	away     atomic.Bool               // the database is; commits are refused at once
@@ -137,7 +135,7 @@ type core struct {
 
 // SealWith says by which key rows are sealed, and what encrypts personal data, where they are
 // known only once the database is open. It is called before anything is written.
-func (s *core) SealWith(key []byte, c table.Cipher) { s.sealKey, s.Personal.Cipher = key, c }
+func (s *core) SealWith(key []byte, c table.Cipher) { s.sealer.Key, s.Personal.Cipher = key, c }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and brings its
 // schema up to date, or looks whether it is, as the options say.
@@ -172,10 +170,11 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		Base:      &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
-		migrations: list, sealKey: o.SealKey, heights: map[books.Tenant]seal.Head{},
-		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
+		migrations: list,
+		queue:      make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
+	s.sealer = chain.NewSealer(s.Base, o.SealKey)
 	if s.name == nil {
 		s.name = id.Secret
 	}
@@ -257,4 +256,17 @@ func (s *core) Writes(ctx context.Context) error {
 		return nil
 	}
 	return s.Commit(ctx, pay.Change{})
+}
+
+// Seal puts what commits wrote since into blocks, each with the hash of the
+// one before, and reports whether more waits. Every node may call it.
+func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
+	return s.sealer.Seal(ctx, now)
+}
+
+// Check proves the invariants of a live database and returns what is broken,
+// at most a hundred of each rule. It only reads. With an error what was found until
+// then is returned.
+func (s *core) Check(ctx context.Context) ([]check.Broken, error) {
+	return check.Live(ctx, s.Base, s.sealer.Key)
 }

@@ -1,4 +1,4 @@
-package store
+package due
 
 import (
 	"context"
@@ -18,9 +18,10 @@ type Quarantined struct {
 	Since  time.Time
 }
 
-var selectQuarantined = engine.Statement(func() string {
+// SelectQuarantined lists the rows of due work that cannot be read, of all tenants.
+var SelectQuarantined = engine.Statement(func() string {
 	var parts []string
-	for _, d := range duties() {
+	for _, d := range Duties() {
 		parts = append(parts, d.Stuck)
 	}
 	return strings.Join(parts, "\nUNION ALL\n")
@@ -28,8 +29,8 @@ var selectQuarantined = engine.Statement(func() string {
 
 // Quarantine reads the rows of due work that were set aside because they cannot be
 // read, of all tenants.
-func (s *core) Quarantine(ctx context.Context) ([]Quarantined, error) {
-	return base.Many(ctx, s.Base, selectQuarantined, func(r engine.Row) (q Quarantined, err error) {
+func Quarantine(ctx context.Context, s *base.Base) ([]Quarantined, error) {
+	return base.Many(ctx, s, SelectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64
 		err = r.Scan(&q.Work, &q.ID, &q.Reason, &since)
 		q.Since = table.FromMicros(since)

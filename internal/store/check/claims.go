@@ -1,4 +1,6 @@
-package store
+package check
+
+import "github.com/cascadapay/cascada/internal/store/due"
 
 const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
 
@@ -7,14 +9,14 @@ var heldRules = invariants([]rule{
 	{"frozen is what open claims hold", `
 SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
 FROM balances AS b
-FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.frozen) AS BIGINT) AS frozen FROM claims AS d WHERE ` + isOpen + ` GROUP BY d.merchant, d.live) AS c
+FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.frozen) AS BIGINT) AS frozen FROM claims AS d WHERE ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
 WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0)`},
 	{"suspense is what open inquiries are about", `
 SELECT coalesce(b.merchant, c.merchant), 'suspense ' || coalesce(b.suspense, 0) || ', inquiries about ' || coalesce(c.amount, 0)
 FROM balances AS b
 FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.amount) AS BIGINT) AS amount FROM claims AS d
-  WHERE d.kind = 'inquiry' AND ` + isOpen + ` GROUP BY d.merchant, d.live) AS c
+  WHERE d.kind = 'inquiry' AND ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
 WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
 })

@@ -1,4 +1,4 @@
-package store
+package check_test
 
 import (
 	"context"
@@ -11,46 +11,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // plansOf are the plans of all statements about a part of a table, with the settings that they run with.
-func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
+func plansOf(t *testing.T, s *store.Store, each func(text, plan string)) {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
 	if s.DB.Dialect() == engine.PostgreSQL {
 		explain, column = "EXPLAIN ", 0
 	}
-	texts := []struct {
-		text string
-		args []any
-	}{
-		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
-		{sealedAudit.ids, []any{"", 10}}, {sealedTransfers.ids, []any{"", 10}},
-		{sealedAudit.idsIn, []any{"", "x"}}, {sealedTransfers.idsIn, []any{"", "x"}},
-		{tenants.SelectAddresses, []any{"", "x"}}, {tenants.SelectNotes, []any{"", "x"}},
-		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
-		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
-	}
-	for _, p := range parts {
-		for _, r := range p.rules {
-			texts = append(texts, struct {
-				text string
-				args []any
-			}{r.text, []any{"TXN-01", "TXN-02"}})
-		}
-		for _, tally := range p.tallies {
-			texts = append(texts, struct {
-				text string
-				args []any
-			}{tally.text, []any{"TXN-01", "TXN-02"}})
-		}
-	}
+	texts := check.Explain()
 	for _, q := range texts {
 		var plan []string
 		err := s.DB.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
-			return ask(explain+s.Text(q.text), q.args, func(r engine.Row) error {
+			return ask(explain+s.Text(q.Text), q.Args, func(r engine.Row) error {
 				into := make([]any, column+1)
 				for i := range into {
 					into[i] = new(any)
@@ -61,9 +38,9 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 			})
 		})
 		if err != nil {
-			t.Fatalf("%s: %v", q.text, err)
+			t.Fatalf("%s: %v", q.Text, err)
 		}
-		each(q.text, strings.Join(plan, "\n"))
+		each(q.Text, strings.Join(plan, "\n"))
 	}
 	if len(texts) < 60 {
 		t.Errorf("only %d statements were explained", len(texts))
@@ -75,7 +52,7 @@ func plansOf(t *testing.T, s *Store, each func(text, plan string)) {
 func TestCheckLooksRowsUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
-		s, err := Open(ctx, database, Options{})
+		s, err := store.Open(ctx, database, store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +111,7 @@ func (i *interrupted) Snapshot(ctx context.Context, how engine.Lookups, read fun
 func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
-		s, err := Open(ctx, database, Options{})
+		s, err := store.Open(ctx, database, store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,26 +132,19 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 		}
 		for _, code := range []string{"40001", "40P01", "57P01"} {
 			i := &interrupted{Reads: s.DB, code: code}
-			got, err := checkFast(ctx, i, s)
+			got, err := check.Fast(ctx, i, s.Texts)
 			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
 				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
 			}
 		}
 		i := &interrupted{Reads: s.DB, code: "42P01"}
-		if _, err := checkFast(ctx, i, s); err == nil || i.begun != 1 {
+		if _, err := check.Fast(ctx, i, s.Texts); err == nil || i.begun != 1 {
 			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
 		}
 		i = &interrupted{Reads: s.DB, code: "40001", always: true}
-		_, err = checkFast(ctx, i, s)
+		_, err = check.Fast(ctx, i, s.Texts)
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != engine.SnapshotTries {
 			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
 		}
 	})
-}
-
-// checkFast is check without the pauses.
-func checkFast(ctx context.Context, db engine.Reads, s *Store) (Checked, error) {
-	c := newChecker(db, s.Texts, s.sealKey, CheckOptions{})
-	c.pause = 0
-	return c.check(ctx)
 }

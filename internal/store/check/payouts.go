@@ -1,4 +1,4 @@
-package store
+package check
 
 // withdrawalRules are the invariants of the rows of withdrawals.
 var withdrawalRules = invariants([]rule{

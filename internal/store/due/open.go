@@ -1,4 +1,4 @@
-package store
+package due
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -16,18 +17,18 @@ import (
 // out where its row tells.
 type openWork struct{ kind, since string }
 
-// isOpen is the condition of the index claims_open, word by word.
-const isOpen = `d.status IN ('pending', 'needs_evidence', 'under_review')`
+// IsOpen is the condition of the index claims_open, word by word.
+const IsOpen = `d.status IN ('pending', 'needs_evidence', 'under_review')`
 
 var openWorks = []openWork{
 	{"unknown outcome", `SELECT min(u.at) FROM (
   SELECT min(d.unsure_at) AS at FROM payments AS d WHERE d.unsure_at > 0 AND NOT ` + base.OnClock + `
   UNION ALL SELECT min(d.unsure_at) FROM processing AS d WHERE d.unsure_at > 0 AND NOT ` + base.OnClock + `) AS u`},
-	{"refund", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'user_dispute' AND NOT ` + base.OnClock},
+	{"refund", `SELECT min(d.created_at) FROM claims AS d WHERE ` + IsOpen + ` AND d.kind = 'user_dispute' AND NOT ` + base.OnClock},
 	// An inquiry that waits for a time, or for its provider, is due then.
-	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + isOpen + ` AND d.kind = 'inquiry' AND NOT ` + base.OnClock},
+	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + IsOpen + ` AND d.kind = 'inquiry' AND NOT ` + base.OnClock},
 	{"dispute under review", `SELECT min(d.created_at) FROM claims AS d
-  WHERE ` + isOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + base.OnClock},
+  WHERE ` + IsOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + base.OnClock},
 	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + base.OnClock},
 	{"withdrawal without money", `SELECT min(d.created_at) FROM withdrawals AS d
   WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + base.OnClock},
@@ -37,7 +38,7 @@ var openWorks = []openWork{
 	{"verification", `SELECT min(d.updated_at) FROM verifications AS d
   WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + base.OnClock},
 	{"settlement to be paid", `SELECT min(d.period_end) FROM settlements AS d WHERE d.status = 'closed' AND d.live`},
-	{"row that cannot be read", `SELECT min(q.since) FROM (` + selectQuarantined + `) AS q`},
+	{"row that cannot be read", `SELECT min(q.since) FROM (` + SelectQuarantined + `) AS q`},
 }
 
 // OpenKinds lists the kinds of things that OldestOpen tells of.
@@ -50,10 +51,10 @@ func OpenKinds() (kinds []string) {
 
 // WorkKinds lists the kinds of due work that OldestDue tells of.
 func WorkKinds() (kinds []string) {
-	for _, d := range duties() {
+	for _, d := range Duties() {
 		kinds = append(kinds, d.Name)
 	}
-	return append(kinds, sealWork)
+	return append(kinds, chain.SealWork)
 }
 
 var selectOldestOpen = engine.Statement(func() string {
@@ -66,7 +67,7 @@ var selectOldestOpen = engine.Statement(func() string {
 
 // OldestOpen returns since when the oldest open thing of each kind is open; zero where
 // there is none.
-func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
+func OldestOpen(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	open := map[string]time.Time{}
 	err := s.Query(ctx, selectOldestOpen, nil, func(r engine.Row) error {
 		var kind string

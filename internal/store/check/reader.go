@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -22,6 +23,11 @@ type Reader struct {
 	db    engine.Readings
 	texts map[string]string
 	key   []byte
+}
+
+// ReaderOn reads by connections that somebody else closes. It is for tests.
+func ReaderOn(db engine.Readings, texts map[string]string, key []byte) *Reader {
+	return &Reader{db: db, texts: texts, key: key}
 }
 
 // OpenReader connects to a database (sqlite:PATH or postgres://…) that has this program's schema.
@@ -77,13 +83,13 @@ func (r *Reader) current(ctx context.Context, more fs.FS) error {
 func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error {
 	ctx, cancel := context.WithTimeout(ctx, base.LongRead)
 	defer cancel()
-	c := newChecker(r.db, r.texts, r.key, CheckOptions{})
+	c := newChecker(r.db, r.texts, r.key, Options{})
 	return c.read(ctx, engine.ByAnyPlan, read)
 }
 
 // Check proves the invariants, at most a hundred findings of each rule. With an error what was
 // found until then is returned.
-func (r *Reader) Check(ctx context.Context, o CheckOptions) (Checked, error) {
+func (r *Reader) Check(ctx context.Context, o Options) (Checked, error) {
 	return check(ctx, r.db, r.texts, r.key, o)
 }
 
@@ -97,7 +103,7 @@ func (r *Reader) OpenProof(content []byte) (*Proof, error) { return openProof(r.
 func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
 	var heads []seal.Head
 	err := r.read(ctx, func(ask engine.Asking) (err error) {
-		heads, err = collect(ask, selectAllHeads, scanHead)
+		heads, err = collect(ask, selectAllHeads, chain.ScanHead)
 		return err
 	})
 	for _, head := range heads {

@@ -1,4 +1,7 @@
-package store
+// Package due lists what waits, over all nouns: what comes due and when, what is open, what was set aside.
+//
+// It takes nothing on lease: each noun does that by itself.
+package due
 
 import (
 	"context"
@@ -8,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -15,7 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-func duties() []base.Duty {
+// Duties are the tables of due work. One that is not in it has no gauge.
+func Duties() []base.Duty {
 	return []base.Duty{
 		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, tenants.VerificationDuty,
 		payments.SessionDuty, webhooks.ReplayDuty,
@@ -25,16 +30,16 @@ func duties() []base.Duty {
 
 var oldestDue = engine.Statement(func() string {
 	var parts []string
-	for _, d := range duties() {
+	for _, d := range Duties() {
 		parts = append(parts, d.Oldest)
 	}
-	parts = append(parts, oldestMark)
+	parts = append(parts, chain.OldestMark)
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
 
-// OldestDue returns the earliest due time of each kind of work; zero where
+// Oldest returns the earliest due time of each kind of work; zero where
 // nothing waits. What waits for a test clock is left out.
-func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+func Oldest(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	err := s.Query(ctx, oldestDue, nil, func(r engine.Row) error {
 		var kind string
@@ -58,7 +63,7 @@ var (
 // firstOf makes one statement of what each duty asks, and more.
 func firstOf(of func(base.Duty) string, more ...string) string {
 	parts := more
-	for _, d := range duties() {
+	for _, d := range Duties() {
 		parts = append(parts, of(d))
 	}
 	for i, part := range parts {
@@ -67,11 +72,11 @@ func firstOf(of func(base.Duty) string, more ...string) string {
 	return strings.Join(parts, "\nUNION ALL\n")
 }
 
-// NextDue returns when the next row of each kind of work comes due, in the service's
+// Next returns when the next row of each kind of work comes due, in the service's
 // clock; kinds of which nothing waits are left out. Parked deliveries are one, due since
 // ever: it is their endpoints that they wait for. It is one statement, or two where
 // a test clock was moved, and reads the first row of each index.
-func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
+func Next(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	each := func(r engine.Row) error {
 		var kind string

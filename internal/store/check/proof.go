@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
@@ -91,7 +92,7 @@ var (
 	selectOldestPayment = engine.Statement(`
 SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pending' UNION ALL SELECT id FROM processing) AS o`)
 	selectStillOpen = engine.Statement(`
-SELECT d.id FROM claims AS d WHERE ` + isOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`)
+SELECT d.id FROM claims AS d WHERE ` + due.IsOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`)
 )
 
 // clocksDiffer is how far the clocks may be apart by which ids are made.

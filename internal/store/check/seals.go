@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -37,9 +38,9 @@ var (
 	selectChain = engine.Statement(`
 SELECT merchant, live FROM blocks WHERE (merchant, live, n) > ($1, $2, $3) ORDER BY merchant, live, n LIMIT 1`)
 	selectBlocks = engine.Statement(`
-SELECT ` + blockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`)
+SELECT ` + chain.BlockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 AND n >= $3 ORDER BY n LIMIT $4`)
 	selectMarksAfter = engine.Statement(`
-SELECT ` + markColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`)
+SELECT ` + chain.MarkColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`)
 	selectAllHeads = engine.Statement(`
 SELECT b.merchant, b.live, b.n, b.hash FROM blocks AS b
 JOIN (SELECT merchant, live, max(n) AS n FROM blocks GROUP BY merchant, live) AS m
@@ -69,7 +70,7 @@ func (s sums) addTransfer(r *engine.Arrays, at int) {
 	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
 		return // somebody changed it: its hash does not fit
 	}
-	of := books.Tenant{Merchant: r.Texts[sealedTransfers.merchant][at], Live: r.Bools[sealedTransfers.live][at]}
+	of := books.Tenant{Merchant: r.Texts[chain.SealedTransfers.Merchant][at], Live: r.Bools[chain.SealedTransfers.Live][at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
@@ -87,14 +88,14 @@ func (s sums) addAll(more sums) {
 }
 
 var (
-	transferPostings = columnOf(sealedTransfers, "postings")
-	transferKind     = columnOf(sealedTransfers, "kind")
-	transferPayment  = columnOf(sealedTransfers, "payment")
-	transferClaim    = columnOf(sealedTransfers, "claim")
+	transferPostings = columnOf(chain.SealedTransfers, "postings")
+	transferKind     = columnOf(chain.SealedTransfers, "kind")
+	transferPayment  = columnOf(chain.SealedTransfers, "payment")
+	transferClaim    = columnOf(chain.SealedTransfers, "claim")
 )
 
-func columnOf(t sealed, name string) int {
-	return slices.IndexFunc(t.columns, func(c engine.Column) bool { return c.Name == name })
+func columnOf(t chain.Sealed, name string) int {
+	return slices.IndexFunc(t.Columns, func(c engine.Column) bool { return c.Name == name })
 }
 
 // walked is how far the chains were gone through, and what was found in them.
@@ -320,17 +321,17 @@ func blockName(merchant string, live bool, n int64) string {
 // marks proves the rows that wait for a block.
 func (c *checker) marks(ask engine.Asking) (got page, err error) {
 	got.booked = sums{}
-	var last markRow
+	var last chain.MarkRow
 	for {
-		list, err := collect(ask, selectMarksAfter, scanMark, last.at, last.id, checkMarks)
+		list, err := collect(ask, selectMarksAfter, chain.ScanMark, last.At, last.ID, checkMarks)
 		if err != nil {
 			return got, err
 		}
 		rows, of := map[string]string{}, map[string]string{}
 		for _, m := range list {
-			waiting := chains{}
-			if err := m.read(c.h, waiting); err != nil {
-				got.add(ruleMark, m.id, err.Error())
+			waiting := chain.Chains{}
+			if err := m.Read(c.h, waiting); err != nil {
+				got.add(ruleMark, m.ID, err.Error())
 			}
 			for _, some := range waiting {
 				for id, hash := range some {
@@ -350,22 +351,22 @@ func (c *checker) marks(ask engine.Asking) (got page, err error) {
 // with. in says where each was sealed.
 func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string) error {
 	ids := map[string][]string{}
-	tables := map[string]sealed{}
+	tables := map[string]chain.Sealed{}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
-		t := sealedOf(id)
-		ids[t.name] = append(ids[t.name], id)
-		tables[t.name] = t
+		t := chain.SealedOf(id)
+		ids[t.Name] = append(ids[t.Name], id)
+		tables[t.Name] = t
 	}
 	found := make(map[string]bool, len(hashes))
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		t := tables[name]
 		err := readSealed(c.db.Dialect(), ask, t, ids[name], func(r *engine.Arrays, at int) {
-			id := r.Texts[t.id][at]
+			id := r.Texts[t.ID][at]
 			found[id] = true
-			if hashes[id] != t.hash(c.h, r, at) {
+			if hashes[id] != t.Hash(c.h, r, at) {
 				got.add(ruleRow, id, "was changed since it was sealed in "+in[id])
 			}
-			if name == sealedTransfers.name {
+			if name == chain.SealedTransfers.Name {
 				got.booked.addTransfer(r, at)
 				got.named = append(got.named, namedOf(id, r.Texts[transferPayment][at], r.Texts[transferClaim][at])...)
 			}
@@ -383,16 +384,16 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 }
 
 // readSealed reads rows of a sealed table whole and calls each for every one.
-func readSealed(d engine.Dialect, ask engine.Asking, t sealed, ids []string, each func(r *engine.Arrays, at int)) error {
+func readSealed(d engine.Dialect, ask engine.Asking, t chain.Sealed, ids []string, each func(r *engine.Arrays, at int)) error {
 	asked := engine.NewRows(d, engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		asked.Text(id).Next()
 	}
-	values := engine.NewArrays(t.columns, len(ids))
-	read := &engine.Rows{Columns: t.columns, Form: values}
-	into := make([]any, len(t.columns))
-	return ask(t.read, asked.Args(), func(r engine.Row) error {
-		for i, c := range t.columns {
+	values := engine.NewArrays(t.Columns, len(ids))
+	read := &engine.Rows{Columns: t.Columns, Form: values}
+	into := make([]any, len(t.Columns))
+	return ask(t.Read, asked.Args(), func(r engine.Row) error {
+		for i, c := range t.Columns {
 			switch c.Kind {
 			case "TEXT":
 				into[i] = new(string)

@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var sealedTables = []sealed{sealedAudit, sealedTransfers}
+var sealedTables = []chain.Sealed{chain.SealedAudit, chain.SealedTransfers}
 
-func idPrefix(t sealed) string {
-	if t.name == sealedAudit.name {
+func idPrefix(t chain.Sealed) string {
+	if t.Name == chain.SealedAudit.Name {
 		return "aud_"
 	}
 	return "tr_"
@@ -26,9 +27,7 @@ func idPrefix(t sealed) string {
 // selectTwice names rows of a part of the ids, as unsealed does.
 var (
 	selectTwice = engine.Statement(`
-SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + sealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`)
-	sealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
-  UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`
+SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + chain.SealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`)
 )
 
 // tallied counts ids by their beginnings: those that are sealed, and those that are there. Ids
@@ -53,7 +52,7 @@ var idSeed = maphash.MakeSeed()
 const idHead = 7
 
 func (t tallied) of(id string) *tallyOf {
-	prefix := idPrefix(sealedOf(id))
+	prefix := idPrefix(chain.SealedOf(id))
 	head := id[:min(len(id), len(prefix)+idHead)]
 	if t[head] == nil {
 		t[head] = &tallyOf{}
@@ -67,13 +66,13 @@ func (t tallied) sealed(id string) { t.of(id).blocks.add(id) }
 const countedAtOnce = 20_000
 
 // countIDs counts the ids that a sealed table has.
-func (c *checker) countIDs(ctx context.Context, t sealed) error {
-	c.at("ids of " + t.name)
+func (c *checker) countIDs(ctx context.Context, t chain.Sealed) error {
+	c.at("ids of " + t.Name)
 	last := ""
 	for {
 		var ids []string
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) (err error) {
-			ids, err = collect(ask, t.ids, scanHash, last, countedAtOnce)
+			ids, err = collect(ask, t.IDs, scanHash, last, countedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -180,7 +179,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 			continue
 		}
 		var is sumOf
-		err := ask(sealedOf(head).idsIn, []any{head, head + base.BehindAll}, func(r engine.Row) error {
+		err := ask(chain.SealedOf(head).IDsIn, []any{head, head + base.BehindAll}, func(r engine.Row) error {
 			var id string
 			err := r.Scan(&id)
 			if fresh[id] == 0 {
@@ -202,7 +201,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 // nameIDs names the rows that are in no block, or in two.
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
-		for _, r := range []rule{{ruleSealed, sealedOf(head).unsealed}, {ruleOnce, selectTwice}} {
+		for _, r := range []rule{{ruleSealed, chain.SealedOf(head).Unsealed}, {ruleOnce, selectTwice}} {
 			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+base.BehindAll); err != nil {
 				return err
 			}

@@ -1,4 +1,8 @@
-package store
+// Package check proves the books: the invariants of every noun, the sums of balances and counters, and that each row
+// is sealed. It reads in bounded snapshots, of a live database or by a reader of its own.
+//
+// It writes nothing and mends nothing.
+package check
 
 import (
 	"context"
@@ -38,8 +42,8 @@ func smallRules() []rule {
 	return slices.Concat(flightRules, heldRules, counterRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
 }
 
-// CheckOptions say how much Check proves, and who hears how far it is.
-type CheckOptions struct {
+// Options say how much Check proves, and who hears how far it is.
+type Options struct {
 	// Since is what an earlier check has proved: what has not changed since is not looked at
 	// again. Nil: everything is.
 	Since *Proof
@@ -81,24 +85,24 @@ type checker struct {
 	meter
 }
 
-// Check proves the invariants of a live database and returns what is broken,
+// Live proves the invariants of a live database and returns what is broken,
 // at most a hundred of each rule. It only reads.
 //
 // The seals come first, as they name the row whatever was done to it; a rule may
 // fail on a document that is none any more. With an error what was found until
 // then is returned.
-func (s *core) Check(ctx context.Context) ([]Broken, error) {
-	found, err := check(ctx, s.DB, s.Texts, s.sealKey, CheckOptions{})
+func Live(ctx context.Context, b *base.Base, key []byte) ([]Broken, error) {
+	found, err := check(ctx, b.DB, b.Texts, key, Options{})
 	return found.Broken, err
 }
 
 var selectNow = engine.Statement(`SELECT {now}`)
 
-func check(ctx context.Context, db engine.Reads, texts map[string]string, key []byte, o CheckOptions) (Checked, error) {
+func check(ctx context.Context, db engine.Reads, texts map[string]string, key []byte, o Options) (Checked, error) {
 	return newChecker(db, texts, key, o).check(ctx)
 }
 
-func newChecker(db engine.Reads, texts map[string]string, key []byte, o CheckOptions) *checker {
+func newChecker(db engine.Reads, texts map[string]string, key []byte, o Options) *checker {
 	c := &checker{db: db, texts: texts, h: seal.New(key), tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
 		rowsAtOnce: partRows, pause: engine.SnapshotPause}
 	c.tell, c.began = o.Progress, time.Now()

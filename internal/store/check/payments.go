@@ -1,4 +1,4 @@
-package store
+package check
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -183,5 +184,5 @@ var balancesAsRows = func() string {
 // quarantineRules name the rows that cannot be read. They come first: another rule may
 // fail on such a row.
 var quarantineRules = invariants([]rule{
-	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + selectQuarantined + `) AS u`},
+	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + due.SelectQuarantined + `) AS u`},
 })

@@ -1,0 +1,355 @@
+// Package chain seals rows: it hashes those that a commit writes, and puts them into blocks of which each has the hash
+// of the one before.
+//
+// What a row or a hash means is above and below it; that the chains are whole is proved by the check.
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
+)
+
+// Sealed is a table whose rows are hashed when they are written, and proved by
+// Check: only ever inserted into.
+type Sealed struct {
+	Name    string
+	Columns []engine.Column
+	order   []int // of the columns, by name: a hash does not hang on where a column stands
+	Read    string
+	IDs     string // in their order
+	IDsIn   string // of a part
+	// Unsealed names rows of a part. It reads every block, so it is for what was found not to add up.
+	Unsealed string
+	// Where the columns stand that every sealed table has.
+	ID, Merchant, Live int
+}
+
+func newSealed[T any](t *table.Table[T]) Sealed {
+	s := Sealed{Name: t.Name, Columns: t.Columns}
+	var names []string
+	for i, c := range t.Columns {
+		names = append(names, c.Name)
+		s.order = append(s.order, i)
+	}
+	slices.SortFunc(s.order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	s.ID, s.Merchant, s.Live = slices.Index(names, "id"), slices.Index(names, "merchant"), slices.Index(names, "live")
+	s.Read = engine.Statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.Name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
+	s.IDs = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
+	s.IDsIn = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE {part t.id}")
+	s.Unsealed = engine.Statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.Name +
+		" AS t WHERE {part t.id} AND t.id NOT IN (" + SealedIDs + ")")
+	return s
+}
+
+// The sealed tables. An id says which one its row is in.
+var (
+	SealedTransfers = newSealed(books.TransfersTable)
+	SealedAudit     = newSealed(tenants.AuditTable)
+)
+
+// SealedOf is the table that a row of an id is in.
+func SealedOf(id string) Sealed {
+	if strings.HasPrefix(id, pay.AuditPrefix) {
+		return SealedAudit
+	}
+	return SealedTransfers
+}
+
+// Hash returns the hash of one of the rows.
+func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
+	h.Row(t.Name)
+	for _, c := range t.order {
+		switch name := t.Columns[c].Name; t.Columns[c].Kind {
+		case "TEXT":
+			h.Text(name, r.Texts[c][at])
+		case "BIGINT":
+			h.Number(name, r.Ints[c][at])
+		default:
+			h.Flag(name, r.Bools[c][at])
+		}
+	}
+	return h.RowSum()
+}
+
+// Chains holds rows that wait for a block: their ids and hashes by whose they
+// are.
+type Chains map[books.Tenant]map[string]string
+
+func (c Chains) add(of books.Tenant, id, hash string) {
+	if c[of] == nil {
+		c[of] = map[string]string{}
+	}
+	c[of][id] = hash
+}
+
+// doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
+func (c Chains) doc() string {
+	b := []byte{'{'}
+	for i, of := range slices.SortedFunc(maps.Keys(c), books.Tenant.Compare) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(engine.AppendJSONText(b, seal.Chain(of.Merchant, of.Live)), ':')
+		b = append(b, hashes(c[of])...)
+	}
+	return string(append(b, '}'))
+}
+
+// hashes is the rows of a block as they are stored: {"tr_1":"…",…}.
+func hashes(rows map[string]string) string {
+	b := []byte{'{'}
+	for i, id := range slices.Sorted(maps.Keys(rows)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(engine.AppendJSONText(b, id), ':')
+		b = engine.AppendJSONText(b, rows[id])
+	}
+	return string(append(b, '}'))
+}
+
+// MarkRow is what a commit wrote and no block holds yet.
+type MarkRow struct {
+	At           int64
+	ID, doc, mac string
+}
+
+var (
+	// MarkColumns are those that ScanMark reads.
+	MarkColumns = `at, id, doc, mac`
+	selectMarks = engine.Statement(`SELECT ` + MarkColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
+	takeMarks   = engine.Standalone(`
+DELETE FROM unsealed
+WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
+RETURNING id`)
+	selectHeads = engine.Statement(`
+SELECT b.merchant, b.live, b.n, b.hash FROM {rows: merchant TEXT, live BOOLEAN} AS r
+JOIN blocks AS b ON b.merchant = r.merchant AND b.live = r.live
+WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.live = r.live)`)
+	insertBlocks = engine.Standalone(`
+INSERT INTO blocks (` + BlockColumns + `) SELECT ` + BlockColumns + ` FROM {rows: ` + blockSpec + `} AS r
+WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`)
+	blockSpec = "merchant TEXT, live BOOLEAN, n BIGINT, at BIGINT, previous TEXT, hash TEXT, doc TEXT"
+	// BlockColumns are those of a block.
+	BlockColumns = "merchant, live, n, at, previous, hash, doc"
+)
+
+// ScanMark reads a row of MarkColumns.
+func ScanMark(r engine.Row) (m MarkRow, err error) {
+	err = r.Scan(&m.At, &m.ID, &m.doc, &m.mac)
+	return m, err
+}
+
+// read adds the rows that a mark tells of. It fails where the service did not
+// make the mark.
+func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
+	if m.mac != h.Mark(m.ID, m.doc) {
+		return fmt.Errorf("mark %s was not made with our key", m.ID)
+	}
+	var doc map[string]map[string]string
+	if err := json.Unmarshal([]byte(m.doc), &doc); err != nil {
+		return fmt.Errorf("mark %s: %w", m.ID, err)
+	}
+	for chain, rows := range doc {
+		merchant, live, ok := seal.ParseChain(chain)
+		if !ok {
+			return fmt.Errorf("mark %s: %q is no chain", m.ID, chain)
+		}
+		for id, hash := range rows {
+			into.add(books.Tenant{Merchant: merchant, Live: live}, id, hash)
+		}
+	}
+	return nil
+}
+
+const (
+	// sealMarks bounds one step of sealing, so that catching up after a long
+	// stop takes many small transactions; a mark tells of at most a batch.
+	sealMarks = 200
+	// blockRows bounds a block, and with it what Check holds in memory.
+	blockRows = 1000
+)
+
+// Sealer puts rows into blocks. It is safe for use by many goroutines.
+type Sealer struct {
+	Key     []byte // by which rows are sealed; set before anything is written
+	b       *base.Base
+	mu      sync.Mutex                 // held by Seal; owns heights
+	heights map[books.Tenant]seal.Head // of the chains, as they were last seen
+	last    atomic.Int64               // when this process made its last block, in microseconds
+}
+
+// NewSealer seals the rows of a database; nil is a key too, which everybody knows.
+func NewSealer(b *base.Base, key []byte) *Sealer {
+	return &Sealer{b: b, Key: key, heights: map[books.Tenant]seal.Head{}}
+}
+
+// Last is when this process made a block last; zero: not yet.
+func (s *Sealer) Last() time.Time { return table.FromMicros(s.last.Load()) }
+
+// Seal puts what commits wrote since into blocks, each with the hash of the
+// one before, and reports whether more waits. Every node may call it: the
+// marks are taken and the blocks numbered in one transaction, so of two that
+// seal the same rows one does.
+func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks, err := base.Many(ctx, s.b, selectMarks, ScanMark, sealMarks)
+	if err != nil || len(marks) == 0 {
+		return false, err
+	}
+	h := seal.New(s.Key)
+	waiting := Chains{}
+	taken := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
+	for _, m := range marks {
+		if err := m.Read(h, waiting); err != nil {
+			// It stays, for Check to name; whoever put it there wanted it sealed.
+			s.b.Log.Error("rows that the service did not write wait to be sealed", "error", err)
+			continue
+		}
+		taken.Number(m.At).Text(m.ID).Next()
+	}
+	if taken.N == 0 {
+		return false, nil
+	}
+	blocks, err := s.nextBlocks(ctx, h, waiting, now)
+	if err != nil {
+		return false, err
+	}
+	err = base.ApplySlowly(ctx, s.b.DB, []engine.Step{
+		{Text: s.b.Text(takeMarks), Args: taken.Args(), Want: taken.N},
+		{Text: s.b.Text(insertBlocks), Args: blockArgs(s.b.DB.Dialect(), blocks), Want: len(blocks)},
+	})
+	switch {
+	case errors.Is(err, engine.ErrLost):
+		return false, nil // another node was faster, and does the rest, too
+	case errors.Is(err, engine.ErrUnknown):
+		return true, nil // the next look finds what is left: a row is sealed once
+	case err != nil:
+		return false, fmt.Errorf("seal %d rows: %w", taken.N, err)
+	}
+	s.last.Store(table.Micros(now))
+	return len(marks) == sealMarks, nil
+}
+
+// nextBlocks makes the blocks that follow the chains' heads, in the order in
+// which every node numbers them.
+func (s *Sealer) nextBlocks(ctx context.Context, h *seal.Hasher, waiting Chains, now time.Time) ([]seal.Block, error) {
+	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare))
+	if err != nil {
+		return nil, err
+	}
+	var blocks []seal.Block
+	for _, of := range slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare) {
+		head := heads[of]
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
+			b := seal.Block{Merchant: of.Merchant, Live: of.Live, N: head.N + 1, At: table.Micros(now), Previous: head.Hash, Rows: map[string]string{}}
+			for _, id := range ids {
+				b.Rows[id] = waiting[of][id]
+			}
+			b.Hash = h.Sum(b)
+			head = seal.Head{N: b.N, Hash: b.Hash}
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks, nil
+}
+
+// heads reads the newest blocks of chains. It tells when one is gone that this
+// process has seen: somebody cut the chain, or put back a backup.
+func (s *Sealer) heads(ctx context.Context, of []books.Tenant) (map[books.Tenant]seal.Head, error) {
+	asked := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
+	for _, t := range of {
+		asked.Text(t.Merchant).Flag(t.Live).Next()
+	}
+	list, err := base.Many(ctx, s.b, selectHeads, ScanHead, asked.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of chains: %w", err)
+	}
+	heads := make(map[books.Tenant]seal.Head, len(list))
+	for _, head := range list {
+		heads[books.Tenant{Merchant: head.Merchant, Live: head.Live}] = head
+	}
+	for _, t := range of {
+		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
+			s.b.Log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
+				"chain", seal.Chain(t.Merchant, t.Live), "was", seen.N, "is", is.N)
+		}
+		s.heights[t] = heads[t]
+	}
+	return heads, nil
+}
+
+// ScanHead reads the newest block of a chain.
+func ScanHead(r engine.Row) (h seal.Head, err error) {
+	err = r.Scan(&h.Merchant, &h.Live, &h.N, &h.Hash)
+	return h, err
+}
+
+func blockArgs(d engine.Dialect, blocks []seal.Block) []any {
+	r := engine.NewRows(d, engine.ParseColumns(blockSpec), len(blocks))
+	for _, b := range blocks {
+		r.Text(b.Merchant).Flag(b.Live).Number(b.N, b.At).Text(b.Previous, b.Hash, hashes(b.Rows)).Next()
+	}
+	return r.Args()
+}
+
+// OldestMark is a gauge among the due work: since when rows wait for a block.
+const OldestMark = `SELECT '` + SealWork + `', coalesce(min(at), 0) FROM unsealed`
+
+// SealWork is what the gauge calls it.
+const SealWork = "seals"
+
+// InsertMark is the statement that Mark has the arguments of.
+var InsertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
+
+// Mark is the arguments of InsertMark: the hashes of rows that a commit writes.
+func (s *Sealer) Mark(money []*ledger.Transfer, acts []*pay.AuditEntry) []any {
+	written := Chains{}
+	h := seal.New(s.Key)
+	markRows(h, written, SealedTransfers, books.TransfersTable, money)
+	markRows(h, written, SealedAudit, tenants.AuditTable, acts)
+	// The id of a row that is written once names a mark that is made once.
+	id := ""
+	for _, rows := range written {
+		for row := range rows {
+			if id == "" || row < id {
+				id = row
+			}
+		}
+	}
+	doc := written.doc()
+	return []any{id, doc, h.Mark(id, doc)}
+}
+
+func markRows[T any](h *seal.Hasher, into Chains, s Sealed, t *table.Table[T], items []*T) {
+	if len(items) == 0 {
+		return
+	}
+	r := engine.NewArrays(t.Columns, len(items))
+	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
+	for i := range items {
+		into.add(books.Tenant{Merchant: r.Texts[s.Merchant][i], Live: r.Bools[s.Live][i]}, r.Texts[s.ID][i], s.Hash(h, r, i))
+	}
+}
+
+// SealedIDs are the ids of all rows that are in a block, or wait for one.
+const SealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
+  UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`

@@ -1,0 +1,43 @@
+package check
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/store/chain"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/tenants"
+)
+
+// Explained is a statement of the check that looks at a part, with arguments.
+type Explained struct {
+	Text string
+	Args []any
+}
+
+func Explain() []Explained {
+	texts := []Explained{
+		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
+		{chain.SealedAudit.IDs, []any{"", 10}}, {chain.SealedTransfers.IDs, []any{"", 10}},
+		{chain.SealedAudit.IDsIn, []any{"", "x"}}, {chain.SealedTransfers.IDsIn, []any{"", "x"}},
+		{tenants.SelectAddresses, []any{"", "x"}}, {tenants.SelectNotes, []any{"", "x"}},
+		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
+		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
+	}
+	for _, p := range parts {
+		for _, r := range p.rules {
+			texts = append(texts, Explained{r.text, []any{"TXN-01", "TXN-02"}})
+		}
+		for _, tally := range p.tallies {
+			texts = append(texts, Explained{tally.text, []any{"TXN-01", "TXN-02"}})
+		}
+	}
+	return texts
+}
+
+// Fast is a check without the pauses.
+func Fast(ctx context.Context, db engine.Reads, texts map[string]string) (Checked, error) {
+	c := newChecker(db, texts, nil, Options{})
+	c.pause = 0
+	return c.check(ctx)
+}
