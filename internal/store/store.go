@@ -1,6 +1,6 @@
-// Package store is all SQL of Cascada: reads, Commit (the one write path, with
-// group commit), leases of due work, and migrations, on SQLite and on
-// PostgreSQL with one text per query.
+// Package store is all SQL of Cascada, on SQLite and on PostgreSQL with one text per query. Here is a database as
+// its callers see it: Store with its nouns, and Commit, the one write path, with group commit. The nouns, their tables,
+// the migrations and the check have packages below (docs/ARCHITECTURE.md lists them).
 //
 // It decides nothing. Which change is right is the core's business; the store
 // writes a change whole or not at all, and says which guard it lost.

@@ -157,7 +157,7 @@ func ScanMark(r engine.Row) (m MarkRow, err error) {
 	return m, err
 }
 
-// read adds the rows that a mark tells of. It fails where the service did not
+// Read adds the rows that a mark tells of. It fails where the service did not
 // make the mark.
 func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
 	if m.mac != h.Mark(m.ID, m.doc) {

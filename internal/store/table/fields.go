@@ -164,7 +164,7 @@ func (f *Fields) Converted(name string, write func() string, read func(text stri
 	}
 }
 
-// written is a text that statements look at, and that nobody reads back.
+// Written is a text that statements look at, and that nobody reads back.
 func (f *Fields) Written(name, text string) {
 	if !f.learn(name, "TEXT", true) && f.rows != nil {
 		f.rows.Text(text)
@@ -205,7 +205,7 @@ func (f *Fields) Bytes(name string, p *[]byte) {
 	})
 }
 
-// sealed is a text that is encrypted for its place in the row of an id, see Personal.
+// Sealed is a text that is encrypted for its place in the row of an id, see Personal.
 func (f *Fields) Sealed(name string, at Place, id *string, p *[]byte) {
 	f.Converted(name, func() string { return f.Personal.Seal(at.About(*id), *p) }, func(text string) (err error) {
 		*p, err = f.Personal.Open(at.About(*id), text)

@@ -25,7 +25,7 @@ import (
 // one before, and the statement returns the ids that it did replace.
 type Table[T any] struct {
 	Name string
-	// of is where a change has its rows; only leaves some out of an insert. Nil leaves out none.
+	// Of is where a change has its rows; Only leaves some out of an insert. Nil leaves out none.
 	Of      func(*pay.Change) []T
 	Only    func(*T) bool
 	ID      func(*T) string
@@ -179,7 +179,7 @@ func (t *Table[T]) Names() []string {
 }
 
 // ListOf is list, of a table that a statement calls otherwise.
-func (t *Table[T]) ListOf(alias string) string { return ColumnsOf(alias, t.List) }
+func (t *Table[T]) ListOf(alias string) string { return columnsOf(alias, t.List) }
 
 // IsNew reports whether the item is inserted, and not updated.
 func (t *Table[T]) IsNew(item *T) bool { return t.Version == nil || t.Version(item) == 1 }
@@ -200,8 +200,8 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// ColumnsOf names columns as those of a table.
-func ColumnsOf(table, columns string) string {
+// columnsOf names columns as those of a table.
+func columnsOf(table, columns string) string {
 	names := strings.Fields(columns)
 	return table + "." + strings.Join(names, " "+table+".")
 }
