@@ -380,13 +380,13 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 		if evidence, _ := r.at(t, "evidence"); len(evidence.([]any)) != 0 || r.text(t, "status") != "needs_evidence" {
 			t.Errorf("refused evidence was kept: %s", r)
 		}
-		o.post(t, path, file("image/jpeg", "a.jpg", []byte("\xff\xd8\xff\xe0"))).want(t, http.StatusCreated)
-		o.post(t, path, file("text/plain", "a.txt", []byte("héllo\r\n\tworld"))).want(t, http.StatusCreated)
+		for _, taken := range []string{file("image/jpeg", "a.jpg", []byte("\xff\xd8\xff\xe0")), file("text/plain", "a.txt", []byte("héllo\r\n\tworld"))} {
+			o.post(t, path, taken).want(t, http.StatusCreated)
+		}
 	})
 }
 
-// The largest file that there may be is taken. It has the machine to itself: beside others, under the race
-// detector, a commit of so many bytes takes longer than anybody waits for one.
+// The largest file that there may be is taken. The test has the machine to itself, for a commit of so many bytes takes long.
 func TestLargestEvidenceIsTaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := start(t, database, &clock{})
@@ -394,18 +394,12 @@ func TestLargestEvidenceIsTaken(t *testing.T) {
 		_, claim := o.dispute(t, false)
 		png := []byte("\x89PNG\r\n\x1a\n0000")
 		largest := file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile-len(png))...))
-		tries := 0
-		eventually(t, "the largest is taken", func() bool { // a machine that is busy may not know in time whether it was
-			tries++
+		defer s.log.mute() // a busy machine may not know in time whether it was taken
+		eventually(t, "the largest is taken", func() bool {
 			r := o.post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest")
-			if r.status != http.StatusCreated {
-				t.Logf("try %d: %s", tries, r)
-			}
+			t.Logf("%d %.200s", r.status, r.body)
 			return r.status == http.StatusCreated
 		})
-		if tries > 1 {
-			s.log.forget() // that it did not
-		}
 	})
 }
 
