@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -275,7 +276,7 @@ func (d document) parameters(o operation) {
 			schema["enum"] = enumerations[reflect.TypeFor[pay.Channel]()]
 		case "Sandbox-Simulate":
 			if schema["enum"] == nil { // of a payment
-				schema["enum"] = values(pay.HeaderActions()...)
+				schema["enum"] = values(sandbox.HeaderActions()...)
 			}
 		case "Idempotency-Key":
 			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, 255, "^[ -~]+$"

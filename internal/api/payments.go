@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -165,8 +166,8 @@ func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
 		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
 	}
-	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
+	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
+		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
 	// huma leaves out what stands within a part that resolves itself.
 	return append(issues, in.StrictHeader.Resolve(ctx)...)
@@ -269,7 +270,7 @@ type getOut struct {
 type simulateIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action pay.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
+		Action sandbox.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
 	}
 }
 
@@ -323,7 +324,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (CHK-21).
@@ -373,7 +374,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 
 // differ lists the headers in which a request with the same body and another hash was another one.
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
-	for _, simulate := range append(pay.HeaderActions(), "") {
+	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if bodyHash(raw, string(simulate)+strict) != hash {
 				continue

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	play "github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
@@ -108,7 +109,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"evidence": func(t *testing.T, b *blind) func() error {
-			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
+			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
 			must(t, err)
 			list, _, err := b.Claims.List(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
 			must(t, err)

@@ -49,6 +49,10 @@ type Outcome struct {
 	Data        PaymentData
 	Local       money.Amount // what was paid, when the provider says so; else zero
 	CheckAt     time.Time    // when to ask again, when the provider told; else zero
+	// Played says that the sandbox made it so on the merchant's demand (SBX-5). Of Awaiting: the
+	// create call plays the end before it replies. Of Approved: payment.captured tells it, too.
+	// Of a dispute: the payment stays completed.
+	Played bool
 }
 
 // Asked is the outcome as the answer to a question, or as news: what refuses a

@@ -81,5 +81,5 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 func (p Payment) canceled(from Payment, now time.Time) (Payment, Change) {
 	p = p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now).answer()
 	p.DueAt = now.Add(looks[0])
-	return p.finish(from, nil, now)
+	return p.finish(from, now)
 }

@@ -97,7 +97,7 @@ func (p Payment) Resend(now time.Time) (Payment, Change) {
 }
 
 // inHand reports whether a node has something to finish: a call, or a create call that
-// plays a simulation and has not answered.
+// has not answered.
 func (p Payment) inHand() bool {
 	a, ok := p.current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
@@ -107,7 +107,7 @@ func (p Payment) inHand() bool {
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
 	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
-	p, change := p.finish(from, nil, now)
+	p, change := p.finish(from, now)
 	if from.Version == 0 {
 		change.Events = append([]Event{from.written(from, now).early(PaymentCreated, "", now)}, change.Events...)
 	}
@@ -139,14 +139,12 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		if p.FormURL == "" { // approved at once: the shopper has seen no other
 			p.FormURL, p.Data = o.FormURL, o.Data
 		}
-		p.Captured = attempt.Order
-		p = p.move(Complete, now).answer()
-		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		return p.complete(from, attempt.Order, o, now)
 	case Awaiting:
 		p = p.await(o, now)
 	case Lapsed:
 		p = p.lapse(now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	case Unknown, Sending:
 		p = p.wait(o, now).answer()
 	default:
@@ -170,7 +168,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 			p.Attempts[attempt.Order-1].Stop = stop
 		}
 		p = p.fail(p.reason(o), now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	}
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
@@ -212,7 +210,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 		p = p.lapse(now).answer()
 		f := otherAmount()
 		p.Failure = &f
-		next, change = p.finish(from, nil, now)
+		next, change = p.finish(from, now)
 	} else {
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
 		change.Payments = []Payment{next}
@@ -275,7 +273,10 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 	p.FormURL, p.Data = o.FormURL, o.Data
 	p.Times.Expires = now.Add(p.Window)
 	p.Challenged = o.Code == CodeThreeDSRequired
-	return p.wait(o, now).answer()
+	if p.Answered == "" && !o.Played {
+		p.Answered = Pending
+	}
+	return p.wait(o, now)
 }
 
 // wait sets the time of the next look.
@@ -288,8 +289,8 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	if !o.CheckAt.IsZero() {
 		p.DueAt = o.CheckAt
 	}
-	if p.Answered == "" && p.Simulate.Immediate() {
-		p.DueAt = now.Add(callLease) // the create call plays on, unless its node dies
+	if p.Answered == "" && p.Status == Pending {
+		p.DueAt = now.Add(callLease) // the create call goes on, unless its node dies
 	}
 	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
 		p.DueAt = expires
@@ -297,17 +298,17 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	return p
 }
 
-// answer notes the status that the create call replies with, once. A payment
-// on which the create call plays a simulation is answered after it.
+// answer notes the status that the create call replies with, once. Where that is
+// pending, await has noted it, or the create call goes on.
 func (p Payment) answer() Payment {
-	if p.Answered == "" && !(p.Status == Pending && p.Simulate.Immediate()) {
+	if p.Answered == "" && p.Status != Pending {
 		p.Answered = p.Status
 	}
 	return p
 }
 
-// Reply notes the status that the create call replies with where the simulation
-// it waited for came to nothing.
+// Reply notes the status that the create call replies with where what it went on
+// for came to nothing.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Answered = p.Status
@@ -337,32 +338,27 @@ func (p Payment) lapse(now time.Time) Payment {
 	return p
 }
 
-// finish writes a payment that reached completed, failed or expired, with the
-// event that says so.
-func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time) (Payment, Change) {
-	kind := PaymentFailed
-	if p.Status == Completed {
-		kind = PaymentCompleted
+// complete writes a payment that an attempt's outcome completed, with its capture. What
+// the sandbox completed is told as payment.captured, too (EVT-1).
+func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
+	p.Captured = order
+	p = p.move(Complete, now).answer().written(from, now)
+	p, completed := p.event(PaymentCompleted, from.Status, now)
+	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
+	if o.Played {
+		var alias Event
+		p, alias = p.event(PaymentCaptured, from.Status, now)
+		change.Events = append(change.Events, alias)
 	}
-	p = p.written(from, now)
-	p, event := p.event(kind, from.Status, now)
-	change := Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
-	if p.Status == Completed && p.Simulate != "" {
-		p, change = p.alias(change, from.Status, now)
-	}
-	if p.Status == Completed {
-		return p.applyHeld(change, nil, now)
-	}
-	return p, change
+	change.Payments = []Payment{p}
+	return p.applyHeld(change, nil, now)
 }
 
-// alias adds payment.captured, which only what the simulator completes emits
-// (EVT-1).
-func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, Change) {
-	p, event := p.event(PaymentCaptured, previous, now)
-	change.Payments = []Payment{p}
-	change.Events = append(change.Events, event)
-	return p, change
+// finish writes a payment that failed or expired, with the event that says so.
+func (p Payment) finish(from Payment, now time.Time) (Payment, Change) {
+	p = p.written(from, now)
+	p, event := p.event(PaymentFailed, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{event}}
 }
 
 // NoProvider is the reason (details.reason) for which nobody could be asked for the money.

@@ -129,7 +129,7 @@ type Claim struct {
 	Call      RefundCall // the refund at the provider, where there is one
 	Case      Case       // of a chargeback: the provider's dispute
 	Previous  string     // the claim of the same dispute that ended before this one, or ""
-	Silent    bool       // opened by the simulator, whose one event is payment.refunded
+	Played    bool       // of a refund: the sandbox made it, and payment.refunded alone tells it
 	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted
 	DueAt     time.Time  // when to look again; zero when there is nothing to wait for
 	Evidence  []Evidence
@@ -224,7 +224,7 @@ func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note st
 	c = c.written(now)
 	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
 	c = c.step(actor, note, now)
-	if !c.Silent || !to.Pays() {
+	if !c.Played || !to.Pays() {
 		var event Event
 		c, event = c.event(ClaimResolved, p, now)
 		event.Previous = Status(from)

@@ -24,7 +24,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 			t.Fatal(err)
 		}
 	case ChargebackClaim:
-		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true, Outcome: Outcome{Message: "fraudulent"}},
+		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: Outcome{Message: "fraudulent", Played: true}},
 			routes, "CLM-1", noon)
 	case Inquiry:
 		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", "late", noon)
@@ -171,7 +171,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 		t.Errorf("refund under dispute: %v, %d claims; want conflict_state, open_dispute", err, len(change.Claims))
 	}
 	// The simulator's table knows no disputes; nobody is paid twice all the same.
-	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Simulated: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
+	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Played: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (d *docket) paid(n Notice, order int, claim string) bool {
 	if claim == "" && !d.p.Status.Open() {
 		return false
 	}
-	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Local}, Simulated: n.Simulated}
+	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Local, Played: n.Outcome.Played}}
 	_, change, verdict := d.p.confirm(paid, Cascade{}, claim, d.now)
 	if verdict != Applied && verdict != Late {
 		return false

@@ -93,8 +93,8 @@ func (p Payment) OpenDisputes() (list []string) {
 }
 
 // uncontested is what neither refunds nor disputes hold or took, in USD cents, of
-// the capture or of an attempt's late money. Below zero only where the simulator
-// refunded a payment under dispute.
+// the capture or of an attempt's late money. Below zero only where the sandbox
+// played a refund under dispute.
 func (p Payment) uncontested(attempt int) int64 {
 	left := p.Amount.Minor
 	if attempt == 0 {
@@ -164,12 +164,12 @@ func (o opening) lateAttempt() int {
 // available below zero (CLAIM-6). What an earlier claim of the dispute gave
 // the shopper is held again: it is not certain any more.
 //
-// A dispute that the simulator made leaves the payment completed; a real one moves
+// A dispute that was played leaves the payment completed; a real one moves
 // it to chargeback (CLAIM-14). One of late money says nothing of the
 // payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
-	if _, can := p.Status.After(Dispute); can && !n.Simulated && !o.late {
+	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late {
 		p = p.move(Dispute, now)
 	}
 	p.Disputed = true
@@ -221,7 +221,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // the issuer took it for the case, not for its outcome.
 //
 // More than is frozen is taken where a refund that was under way when the dispute
-// came has been refused since. Only the simulator refunds a payment under dispute;
+// came has been refused since. Only one that is played is opened under a dispute;
 // what it gave back is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	from, taking := p, Taking{Claim: c.ID}

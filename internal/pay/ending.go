@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/ledger"
 )
 
 // Pauses between the questions about an outcome that nobody knows: twice as long each
@@ -80,7 +78,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	p.Unsure = p.unsure(o, now)
 	if o.Kind != Unknown {
 		p = p.lapse(now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	}
 	attempt, _ := p.current()
 	p.Attempts = p.noted(attempt.Order, o, now)
@@ -94,7 +92,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	}
 	p = p.lapse(now).answer()
 	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is asked on"}
-	return p.finish(from, nil, now)
+	return p.finish(from, now)
 }
 
 // Looking reports whether a payment that ended unpaid is still asked about.
@@ -284,15 +282,14 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 	}
 	switch ended := p.Status == Failed || p.Status == Expired; {
 	case ok && p.Status.Open() && w == WordPaid:
-		p.Attempts, p.Unsure, p.Captured = p.noted(attempt.Order, said, now), time.Time{}, attempt.Order
+		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
-		p = p.move(Complete, now).answer()
-		next, change := p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		next, change := p.complete(from, attempt.Order, said, now)
 		return next, change, nil
 	case ok && p.Status.Open():
 		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p = p.fail(Failure{Code: failedAbandoned, Message: "nobody was charged"}, now).answer()
-		next, change := p.finish(from, nil, now)
+		next, change := p.finish(from, now)
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)

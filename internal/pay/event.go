@@ -14,7 +14,7 @@ const (
 	PaymentCompleted    EventType = "payment.completed"
 	PaymentFailed       EventType = "payment.failed"
 	PaymentRefunded     EventType = "payment.refunded"
-	PaymentCaptured     EventType = "payment.captured"  // the simulator's alias of payment.completed
+	PaymentCaptured     EventType = "payment.captured"  // of what the sandbox plays: an alias of payment.completed
 	PaymentAttention    EventType = "payment.attention" // another amount was paid, or that was dealt with
 	ChargebackCreated   EventType = "chargeback.created"
 	ClaimOpened         EventType = "claim.opened"

@@ -24,7 +24,7 @@ type Held struct {
 	Message   string    `json:"message,omitempty"`
 	Network   string    `json:"network,omitempty"`
 	RespondBy int64     `json:"respondBy,omitempty"` // microseconds UTC
-	Simulated bool      `json:"simulated,omitempty"`
+	Played    bool      `json:"simulated,omitempty"`
 }
 
 // maxHeld bounds what a payment holds of such news; more is for the operator alone.
@@ -38,7 +38,7 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 	h := Held{
 		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
 		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
-		Network: n.Network, Simulated: n.Simulated,
+		Network: n.Network, Played: n.Outcome.Played,
 	}
 	if !n.RespondBy.IsZero() {
 		h.RespondBy = n.RespondBy.UnixMicro()
@@ -51,8 +51,8 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 func (h Held) notice() Notice {
 	n := Notice{
 		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
-		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network, Simulated: h.Simulated,
-		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency))},
+		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
+		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
 	}
 	if h.RespondBy != 0 {
 		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()

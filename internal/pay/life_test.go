@@ -127,7 +127,7 @@ func (l *life) step(t *rapid.T) {
 		}
 	case "notice":
 		order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "attempt")
-		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Declined, Lapsed}).Draw(t, "kind")}
+		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Declined, Lapsed}).Draw(t, "kind"), Played: rapid.Bool().Draw(t, "played")}
 		if o.Kind == Approved {
 			o.Local = l.p.Local
 			if rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
@@ -137,7 +137,7 @@ func (l *life) step(t *rapid.T) {
 			}
 		}
 		l.ids++
-		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o, Simulated: rapid.Bool().Draw(t, "simulated")}
+		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o}
 		next, change := l.p.Confirm(n, routes, l.id(), l.now)
 		l.apply(t, next, change)
 	case "expire":
@@ -179,16 +179,16 @@ func (l *life) step(t *rapid.T) {
 		}
 		l.apply(t, next, change)
 	case "refund":
-		simulated := rapid.Bool().Draw(t, "simulated refund")
+		played := rapid.Bool().Draw(t, "played refund")
 		left := l.p.Refundable()
-		if simulated {
+		if played {
 			left = l.p.unrefunded()
 		}
 		if !left.IsPositive() {
 			return
 		}
 		part := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "part"), left.Currency)
-		next, _, change, err := l.p.Refund(NewRefund{ID: l.id(), Amount: part, Simulated: simulated}, l.books, l.now)
+		next, _, change, err := l.p.Refund(NewRefund{ID: l.id(), Amount: part, Played: played}, l.books, l.now)
 		if e, ok := err.(*Error); ok && e.Code == CodeBalanceInsufficient {
 			return // a dispute took the balance
 		}
@@ -208,7 +208,7 @@ func (l *life) contest(t *rapid.T) {
 	l.ids++
 	order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "disputed attempt")
 	n := Notice{
-		ID: fmt.Sprint(l.ids), Account: l.p.Attempts[order-1].Provider, Reference: l.p.Reference(order), Simulated: rapid.Bool().Draw(t, "simulated"),
+		ID: fmt.Sprint(l.ids), Account: l.p.Attempts[order-1].Provider, Reference: l.p.Reference(order), Outcome: Outcome{Played: rapid.Bool().Draw(t, "played")},
 		DisputeID: rapid.SampledFrom([]string{"", "dp_1", "dp_2", "dp_3"}).Draw(t, "dispute"), Instance: rapid.IntRange(0, 2).Draw(t, "instance"),
 		Ruling: rapid.SampledFrom([]Ruling{"", "", DisputeLost, DisputeWon, DisputeWithdrawn}).Draw(t, "ruling"),
 	}

@@ -2,10 +2,7 @@ package pay
 
 import (
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/ledger"
 )
 
 // Notice is a provider's notification in our words. Whether it was signed has
@@ -18,7 +15,6 @@ type Notice struct {
 	Outcome   Outcome
 	Dispute   bool   // the issuer takes the money back, and this is how it stands
 	Ruling    Ruling // how the dispute ended; "" when the notice is about something else
-	Simulated bool   // made by the sandbox on the merchant's demand
 	Body      []byte
 
 	// Of a dispute, open or ended. Outcome.Message says why, and Outcome.Local what is
@@ -148,62 +144,14 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	return p, Change{}, Ignored
 }
 
-// resolveNotice is Resolve for an attempt that may not be the last one, with
-// the simulator's alias event where it is due.
+// resolveNotice is Resolve for an attempt that may not be the last one.
 func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
 		// An earlier attempt did charge after all. The later one is left as it
 		// is; should it be paid too, that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
-		p.Captured = order
-		p = p.move(Complete, now).answer()
-		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		return p.complete(from, order, n.Outcome, now)
 	}
-	next, change := p.Resolve(n.Outcome, c, now)
-	if n.Simulated && next.Status == Completed && p.Simulate == "" {
-		return next.alias(change, p.Status, now)
-	}
-	return next, change
-}
-
-// Action is what the sandbox plays on demand (SBX-5, SBX-8).
-type Action string
-
-// Actions. SlowPayment is for the header only, SimulateRefunded for the
-// simulate call only.
-const (
-	SimulatePaid       Action = "paid"
-	SimulateFailed     Action = "failed"
-	SimulateExpired    Action = "expired"
-	SimulateRefunded   Action = "refunded"
-	SimulateChargeback Action = "chargeback"
-	SlowPayment        Action = "slow_payment"
-)
-
-// HeaderActions lists what the header Sandbox-Simulate takes.
-func HeaderActions() []Action {
-	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateChargeback, SlowPayment}
-}
-
-// Immediate reports whether the create call plays the action itself.
-func (a Action) Immediate() bool {
-	return a != "" && a != SlowPayment
-}
-
-// CheckSimulate reports conflict_state when the simulation table does not
-// allow the action now.
-func (p Payment) CheckSimulate(a Action) error {
-	from := []Status{Pending}
-	if a == SimulateRefunded || a == SimulateChargeback {
-		from = []Status{Completed}
-	}
-	if slices.Contains(from, p.Status) && !(a == SimulateChargeback && p.Disputed) {
-		return nil
-	}
-	return &Error{
-		Code:    CodeConflictState,
-		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from[0]),
-		Details: Details{From: p.Status, Action: string(a)},
-	}
+	return p.Resolve(n.Outcome, c, now)
 }

@@ -49,7 +49,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	from := p
 	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
 	p.Unsure, p.DueAt = time.Time{}, now.Add(looks[0])
-	next, change := p.finish(from, nil, now)
+	next, change := p.finish(from, now)
 	return next, change, nil
 }
 

@@ -123,8 +123,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 // finds that it was to.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
-	p.Simulate = SimulatePaid
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, routes, noon)
 	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
 		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
 	}

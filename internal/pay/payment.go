@@ -39,7 +39,6 @@ type Payment struct {
 	Sync       bool // the rail answers at once (cards)
 
 	Hosted    bool
-	Redirect  bool // the sandbox's card waits for the shopper, as production's do
 	ReturnURL string
 	Lang      string // in which the shopper asked for our pages when choosing, or ""
 	FormURL   string // where the shopper pays; empty until a provider took it
@@ -49,13 +48,13 @@ type Payment struct {
 	Owner      string   // the node that has a call or an answer of it in hand, or ""
 	caller     Caller   // who makes the next call; not stored
 	Answered   Status   // the status that the create call replied with, "" before
-	Simulate   Action   // what the create call asked the sandbox to play, or ""
+	Script     Script   // what the sandbox was asked for
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
 	Failure    *Failure // why it failed or expired
 	Captured   int      // order of the attempt that completed it
 	Refunded   int64    // minor units of Local, of all refunds that stand
 	Given      Parts    // what they give back, in USD
-	Disputed   bool     // a chargeback was opened, real or simulated
+	Disputed   bool     // a chargeback was opened, real or played
 	Disputes   []Taking // what disputes hold or took, in the order in which they came
 	Held       []Held   // news of disputes that cannot be applied yet
 	Strays     []Stray  // money that came late, or of another amount
@@ -79,6 +78,13 @@ type Payment struct {
 	// none has. It is known where a merchant reads the payment, and not stored
 	// with it.
 	Settlement SettlementStatus
+}
+
+// Script is what the sandbox was asked to play with a payment; zero in production. It is carried to
+// the simulated provider, and nothing is decided by it here.
+type Script struct {
+	Action string // of the create call, or ""
+	Strict bool   // as production does it: a card goes through its issuer's page
 }
 
 // Times says when a payment reached each status. Zero: never.
@@ -141,8 +147,7 @@ type Order struct {
 	ReturnURL  string
 	Lang       string // of the pages, as the shopper asked for it, or ""
 	Terms      Terms
-	Simulate   Action // of the header Sandbox-Simulate, or ""
-	Strict     bool   // the sandbox refuses what production refuses, and a card goes through its issuer's page
+	Script     Script
 	After      string // the payment that this tries again, or ""
 }
 
@@ -200,7 +205,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
 		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, Redirect: o.Strict && o.Rail.Sync && o.Simulate == "", After: o.After,
+		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Script: o.Script, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }

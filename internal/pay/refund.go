@@ -22,10 +22,10 @@ func (c Claim) Opened() Refund {
 
 // NewRefund is what a refund is opened from.
 type NewRefund struct {
-	ID        string       // of its claim
-	Amount    money.Amount // local currency; zero means all that is left
-	Reason    string
-	Simulated bool // by the simulate call, which tells payment.refunded alone
+	ID     string       // of its claim
+	Amount money.Amount // local currency; zero means all that is left
+	Reason string
+	Played bool // the sandbox makes it, under a dispute too; payment.refunded alone tells it (SBX-5)
 	// Released says that the reserve of the payment's day is released, or is about to
 	// be: nothing can be drawn on it any more.
 	Released bool
@@ -65,7 +65,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	p.Refunded += n.Amount.Minor
 	p = p.written(from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
-	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
+	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
 	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Found: len(n.Found) > 0, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
@@ -75,7 +75,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // or it might be released meanwhile
 		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()})),
 		Floors: d.floors, Days: d.days, Found: n.Found}
-	if !n.Simulated {
+	if !n.Played {
 		var opened Event
 		claim, opened = claim.event(ClaimOpened, p, now)
 		change.Events = append(change.Events, opened)
@@ -138,7 +138,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	if _, ok := p.Status.After(Refunding); !ok {
 		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")
 	}
-	if p.OpenDispute() != "" && !n.Simulated {
+	if p.OpenDispute() != "" && !n.Played {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {

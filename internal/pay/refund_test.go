@@ -145,7 +145,7 @@ func (w *trade) argue(s *sale, ruling Ruling) {
 	if s.p.OpenDispute() != "" {
 		n.Ruling = ruling
 	} else {
-		n.Dispute, n.Simulated = true, rapid.Bool().Draw(w.t, "simulated")
+		n.Dispute, n.Outcome.Played = true, rapid.Bool().Draw(w.t, "played")
 		n.Outcome.Local = s.p.Local // a refund that is under way may be refused, and is disputed too
 	}
 	var claims []Claim

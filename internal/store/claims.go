@@ -57,14 +57,14 @@ type claimDocument struct {
 func (d *claimDocument) of(f *fields, c *pay.Claim) {
 	*d = claimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: sealEvidence(f.personal, c.ID, c.Evidence),
+		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: micros(c.DueBy), Evidence: sealEvidence(f.personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
 	}
 }
 
 func (d *claimDocument) into(f *fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
+	c.Freed, c.Call, c.Case, c.Previous, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
 	c.Evidence, c.Timeline, c.Sequence, c.Resolved = f.s.openEvidence(c.ID, d.Evidence), d.Timeline, d.Sequence, fromMicros(d.Resolved)
 	return nil
 }

@@ -66,7 +66,7 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
-		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true}
+		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: pay.Outcome{Played: true}}
 		_, change := p.Confirm(n, routes, "CLM-1", noon)
 		must(t, s.Commit(ctx, payload(change)))
 		content := bytes.Repeat([]byte{0, 0xff, '"', '\n'}, pay.MaxEvidenceFile/4)

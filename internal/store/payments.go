@@ -59,14 +59,14 @@ type paymentDoc struct {
 	Window    time.Duration   `json:"window"`
 	Sync      bool            `json:"sync,omitempty"`
 	Hosted    bool            `json:"hosted,omitempty"`
-	Redirect  bool            `json:"redirect,omitempty"`
+	Strict    bool            `json:"redirect,omitempty"`
 	ReturnURL string          `json:"returnUrl,omitempty"`
 	Lang      string          `json:"lang,omitempty"`
 	FormURL   string          `json:"formUrl,omitempty"`
 	Data      pay.PaymentData `json:"data,omitzero"`
 	Attempts  []pay.Attempt   `json:"attempts,omitempty"`
 	Answered  pay.Status      `json:"answered,omitempty"`
-	Simulate  pay.Action      `json:"simulate,omitempty"`
+	Action    string          `json:"simulate,omitempty"`
 	Failure   *pay.Failure    `json:"failure,omitempty"`
 	Disputed  bool            `json:"disputed,omitempty"`
 	Challenge bool            `json:"challenge,omitempty"`
@@ -97,8 +97,8 @@ type paymentDoc struct {
 func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
 	*d = paymentDoc{
 		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
+		Hosted: p.Hosted, Strict: p.Script.Strict, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Action: p.Script.Action, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
 		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
 		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
@@ -111,8 +111,8 @@ func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
 func (d *paymentDoc) into(_ *fields, p *pay.Payment) error {
 	p.Stored = p.Status
 	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
-	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
-	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
+	p.Hosted, p.Script, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, pay.Script{Action: d.Action, Strict: d.Strict}, d.ReturnURL, d.Lang, d.FormURL, d.Data
+	p.Attempts, p.Answered, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
 	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
 	p.RateSource, p.RateAt = d.RateFrom, fromMicros(d.RateAt)
 	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, fromMicros(d.Erased)

@@ -200,7 +200,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	fact("order", p.OrderID)
 	fact("shop", fmt.Sprintf("%s of %s, %s", p.Shop, p.Merchant, p.Environment()))
 	fact("replied", string(p.Answered))
-	fact("simulate", string(p.Simulate))
+	fact("simulate", p.Script.Action)
 	fact("created", moment(p.Times.Created))
 	fact("updated", moment(p.Times.Updated))
 	fact("expires", moment(p.Times.Expires))

@@ -343,7 +343,7 @@ func (ps *Providers) Serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.catalog.ByID[p.RailID], ps.Ruled.Load().Rules
 	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
-	if p.Live || len(serving) > 0 && p.Simulate == "" {
+	if p.Live || len(serving) > 0 && p.Script.Action == "" {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds()}

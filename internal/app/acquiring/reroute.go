@@ -122,7 +122,7 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, eac
 
 // played reports whether a payment went to the simulated providers.
 func (ru *Rules) played(p pay.Payment) bool {
-	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.Simulated[at.Provider] != nil })
+	return p.Script.Action != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.Simulated[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.

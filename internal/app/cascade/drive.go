@@ -37,20 +37,20 @@ func goesOn(id string, cause error) error {
 		Message: "the payment was made, and what became of it is not known in time: read it, or repeat the request with the same Idempotency-Key"}
 }
 
-// Finish plays what the create call asked for and notes its reply, where this node has
+// Finish goes on with what is played in the create call and notes its reply, where this node has
 // the payment in hand. Where another one has taken it over, it waits for that one.
 func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	if p.Answered != "" {
 		return p, nil
 	}
-	if p.Status != pay.Pending || !p.Simulate.Immediate() {
+	if p.Status != pay.Pending {
 		answered, err := c.awaitAnswer(ctx, p.Scope, p.ID)
 		if errors.Is(err, errStillRuns) {
 			return p, goesOn(p.ID, err)
 		}
 		return answered, err
 	}
-	p, err := c.Play(ctx, p, p.Simulate, cause)
+	p, err := c.Play(ctx, p, cause)
 	if err == nil && p.Answered == "" { // a faulty provider played nothing
 		p, err = c.answer(ctx, p)
 	}
@@ -144,7 +144,7 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
 		Rail: c.catalog.ByID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: c.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
+		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
 }
 

@@ -154,6 +154,6 @@ func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *p
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil
 	}
-	n.Account, n.Simulated = attempt.Provider, false
+	n.Account = attempt.Provider
 	return &n
 }

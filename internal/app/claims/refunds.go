@@ -74,7 +74,7 @@ func (rf *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r 
 		r, err = rf.regainRefund(ctx, p, asked, at, n, cause)
 		return r, err == nil, err
 	}
-	_, claim, _, err := rf.OpenRefund(ctx, p, asked, n.By, n.Idempotency, cause)
+	_, claim, _, err := rf.OpenRefund(ctx, p, asked, nil, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
@@ -125,8 +125,9 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 }
 
 // OpenRefund commits the intent of a refund. Who loses a race for the payment
-// or the balance decides again; ErrDuplicate when the key was taken.
-func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+// or the balance decides again; ErrDuplicate when the key was taken. may refuses it of
+// the payment as it stands, nil never does. What nobody does is not audited.
+func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer rf.Turns.Take(p.ID)()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
@@ -145,8 +146,8 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 		if err != nil {
 			return err
 		}
-		if n.Simulated {
-			if err := read.CheckSimulate(pay.SimulateRefunded); err != nil {
+		if may != nil {
+			if err := may(read); err != nil {
 				return err
 			}
 		}
@@ -165,7 +166,7 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 			return err
 		}
 		change.Once = i.Guard(p.Scope, claim.ID, now)
-		if !n.Simulated { // a play, not an act
+		if by != (pay.Actor{}) {
 			change.Audit = rf.Audited(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
 		events = change.Events

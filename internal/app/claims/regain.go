@@ -43,7 +43,7 @@ func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund
 		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
-	_, opened, _, err := rf.OpenRefund(ctx, p, n, by, i, cause)
+	_, opened, _, err := rf.OpenRefund(ctx, p, n, nil, by, i, cause)
 	if err != nil {
 		return opened, err
 	}

@@ -53,8 +53,8 @@ type NewPayment struct {
 	ReturnURL       string
 	MerchantID      string
 	ShopID          string
-	Simulate        pay.Action // header Sandbox-Simulate
-	Strict          *bool      // header Sandbox-Strict; nil: as the merchant's sandbox is set
+	Simulate        string // header Sandbox-Simulate
+	Strict          *bool  // header Sandbox-Strict; nil: as the merchant's sandbox is set
 	Idempotency     base.Idempotency
 	RequestID       string
 }
@@ -154,7 +154,7 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 	return pay.Create(pay.Order{
 		ID: in.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: merchant.Terms(), Simulate: n.Simulate, Strict: strict,
+		Terms: merchant.Terms(), Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)
 }
 

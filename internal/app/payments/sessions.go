@@ -446,7 +446,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		}
 	}
 	return pay.Order{
-		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
+		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,

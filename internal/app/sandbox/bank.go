@@ -34,15 +34,15 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if !sb.providers.IsSimulated(p) {
 		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
 	}
-	plays := map[BankAction]pay.Action{
-		BankPay: pay.SimulatePaid, BankDecline: pay.SimulateFailed, BankTimeout: pay.SimulateExpired, BankLate: pay.SimulateExpired,
+	plays := map[BankAction]Action{
+		BankPay: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
 	if action == BankMismatch {
-		if err := p.CheckSimulate(pay.SimulatePaid); err != nil {
+		if err := Paid.allows(p); err != nil {
 			return p, err
 		}
 		less := money.New(p.Local.Minor-1, p.Local.Currency)
-		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
+		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
 	play, known := plays[action]
@@ -52,6 +52,6 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
 		return p, err
 	}
-	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
+	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, nil, cause)
 	return p, err
 }

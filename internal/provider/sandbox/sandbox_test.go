@@ -66,6 +66,38 @@ func TestQueryAgreesWithCharge(t *testing.T) {
 	}
 }
 
+// What is played is marked, and nothing else is: an action of the create call goes on in it, and
+// slow_payment, which ends by itself, is played when it ends.
+func TestWhatIsPlayedIsMarked(t *testing.T) {
+	for name, c := range map[string]struct {
+		script pay.Script
+		now    time.Time
+		kind   pay.OutcomeKind
+		played bool
+	}{
+		"a card":            {pay.Script{}, noon, pay.Approved, false},
+		"a strict card":     {pay.Script{Strict: true}, noon, pay.Awaiting, false},
+		"an action":         {pay.Script{Action: "paid"}, noon, pay.Awaiting, true},
+		"a slow payment":    {pay.Script{Action: sandbox.SlowPayment}, noon, pay.Awaiting, false},
+		"a slow one is due": {pay.Script{Action: sandbox.SlowPayment}, noon.Add(sandbox.SlowAfter), pay.Approved, true},
+	} {
+		asked := card(1000)
+		asked.Script, asked.Now = c.script, c.now
+		if o := simulated().Charge(context.Background(), asked); o.Kind != c.kind || o.Played != c.played {
+			t.Errorf("%s: %s, played %t, want %s, %t", name, o.Kind, o.Played, c.kind, c.played)
+		}
+	}
+	p := simulated()
+	for _, status := range []string{"paid", "disputed"} {
+		for _, played := range []bool{true, false} {
+			n, err := read(p, p.Send(sandbox.Notification{ID: "n", Reference: "X-1", Status: status, Amount: "10", Currency: "USD", Simulated: played})[0])
+			if err != nil || n.Outcome.Played != played {
+				t.Errorf("%s: played %t, want %t: %v", status, n.Outcome.Played, played, err)
+			}
+		}
+	}
+}
+
 func TestOnlyOurOwnNotificationsAreRead(t *testing.T) {
 	p := simulated()
 	n := sandbox.Notification{ID: "n", Reference: "X-1", Status: "paid", Amount: "10", Currency: "USD"}
