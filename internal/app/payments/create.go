@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -134,7 +135,7 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 		return pay.Payment{}, err
 	}
 	if strict {
-		if err := n.Buyer.Rehearse(rail, "userEmail", "documentId", ""); err != nil {
+		if err := sandbox.Rehearse(n.Buyer, rail, "userEmail", "documentId", ""); err != nil {
 			return pay.Payment{}, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -66,7 +67,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	}
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
-		if err := shopper.Rehearse(pay.Rail{}, "customer.email", "", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(shopper, pay.Rail{}, "customer.email", "", "customer.phone"); err != nil {
 			return s, "", false, err
 		}
 	}
@@ -441,7 +442,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	if s.Strict {
-		if err := buyer.Rehearse(q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(buyer, q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
 			return pay.Order{}, err
 		}
 	}

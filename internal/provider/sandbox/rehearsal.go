@@ -1,4 +1,4 @@
-package pay
+package sandbox
 
 import (
 	"fmt"
@@ -7,16 +7,19 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/document"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Rehearse refuses a shopper whom production's providers would refuse. A strict sandbox asks it, so
-// that a shop finds out before it sells anything. The names are those of the request's fields; "" for
-// one that it has not.
+// Rehearse refuses a shopper whom production's providers would refuse (SBX-13). A strict sandbox asks
+// it, so that a shop finds out before it sells anything. The names are those of the request's fields;
+// "" for one that it has not.
 //
 // Errors: invalid_request with all that is wrong.
-func (b Buyer) Rehearse(rail Rail, email, documentID, phone string) error {
-	var issues []Issue
-	add := func(path, message string) { issues = append(issues, Issue{Path: path, Message: path + " " + message}) }
+func Rehearse(b pay.Buyer, rail pay.Rail, email, documentID, phone string) error {
+	var issues []pay.Issue
+	add := func(path, message string) {
+		issues = append(issues, pay.Issue{Path: path, Message: path + " " + message})
+	}
 	if email != "" && b.Email != "" && !regularEmail(b.Email) {
 		add(email, "is no address that providers take: want a name, @ and a domain with a dot, such as ana@example.com")
 	}
@@ -31,7 +34,7 @@ func (b Buyer) Rehearse(rail Rail, email, documentID, phone string) error {
 	if len(issues) == 0 {
 		return nil
 	}
-	return &Error{Code: CodeInvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: Details{Issues: issues}}
+	return &pay.Error{Code: pay.CodeInvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: pay.Details{Issues: issues}}
 }
 
 // regularEmail reports whether an address is of the kind that providers take: of those that the

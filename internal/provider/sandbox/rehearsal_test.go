@@ -1,4 +1,4 @@
-package pay_test
+package sandbox_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // What providers refuse is refused, field by field, under the names that the caller's request has.
@@ -34,7 +35,7 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 		{"all wrong", pay.Buyer{Email: "ana@localhost", Phone: "1", Document: "1"}, pix, "e p d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.b.Rehearse(c.rail, "e", "d", "p")
+			err := sandbox.Rehearse(c.b, c.rail, "e", "d", "p")
 			var paths []string
 			var refused *pay.Error
 			if errors.As(err, &refused) {
@@ -48,7 +49,7 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 			if got := strings.Join(paths, " "); got != c.want {
 				t.Errorf("refused are %q, want %q", got, c.want)
 			}
-			if err := c.b.Rehearse(c.rail, "", "", ""); err != nil {
+			if err := sandbox.Rehearse(c.b, c.rail, "", "", ""); err != nil {
 				t.Errorf("fields that the request has not are refused: %v", err)
 			}
 		})
