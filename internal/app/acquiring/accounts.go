@@ -84,7 +84,7 @@ func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (accoun
 //
 // Errors: invalid_request.
 func (ac *Accounts) check(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := ac.providers.Simulated[account.ID]; taken || account.ID == SimulatedPayouts {
+	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
@@ -428,5 +428,5 @@ func (ps *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
 	return s
 }
 
-// SimulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
-const SimulatedPayouts = "simulated"
+// StandInPayouts is the account that withdrawals name which what stands in for accounts pays.
+const StandInPayouts = "simulated"

@@ -96,7 +96,7 @@ func (ms *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail,
 
 // unroutable says why a rail cannot be charged now.
 func (ms *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
-	if len(serving) == 0 && (live || len(ms.Sandbox) == 0) {
+	if len(serving) == 0 && (live || len(ms.StandInOrder) == 0) {
 		return "no provider is configured for " + r.Name
 	}
 	if _, err := ms.Reading(live, r.Limits[0].Currency); err != nil {
@@ -192,7 +192,7 @@ func (ms *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amou
 }
 
 // Takes reports whether an account that serves the rail takes an amount: within the
-// operator's limits for it, and by the adapter's own rule. A simulated provider takes every one.
+// operator's limits for it, and by the adapter's own rule. A stand-in takes every one.
 func (ms *Methods) Takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
 	if len(serving) == 0 {
 		return true

@@ -26,10 +26,10 @@ const AccountsEvery = time.Second
 
 // ProvidersConfig is what Providers is made of.
 type ProvidersConfig struct {
-	// Simulated are the simulated providers, by account; Sandbox lists them in the
-	// cascade's order. The operator's accounts are in the database.
-	Simulated map[string]provider.Provider
-	Sandbox   []string
+	// StandIns take the sandbox's payments that no account serves: clients by account, and
+	// the accounts in the cascade's order. The operator's accounts are in the database.
+	StandIns     map[string]provider.Provider
+	StandInOrder []string
 	// Adapters are the providers that he may open accounts at; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
@@ -109,10 +109,10 @@ type Desks struct {
 	Paying  pay.Accounts // that pay out and can be called
 }
 
-// Upstream returns the client of an account: a simulated provider, or one that
+// Upstream returns the client of an account: a stand-in, or one that
 // the operator opened.
 func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
-	if p, ok := ps.Simulated[account]; ok {
+	if p, ok := ps.StandIns[account]; ok {
 		return p, true
 	}
 	d := ps.Desks.Load().ByID[account]
@@ -338,8 +338,8 @@ func (ps *Providers) Serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
 	return chosen
 }
 
-// Routes returns the cascade of a payment. The simulated providers stand in on
-// every rail that no sandbox account serves, and take what the shop plays.
+// Routes returns the cascade of a payment. Stand-ins take what no account of a sandbox
+// serves, and what the shop plays.
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.catalog.ByID[p.RailID], ps.Ruled.Load().Rules
 	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
@@ -347,16 +347,16 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds()}
-	for _, account := range ps.Sandbox {
+	for _, account := range ps.StandInOrder {
 		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}
 	return cascade
 }
 
-// IsSimulated reports whether a payment is with a simulated provider.
-func (ps *Providers) IsSimulated(p pay.Payment) bool {
+// StoodIn reports whether a payment is with a stand-in.
+func (ps *Providers) StoodIn(p pay.Payment) bool {
 	attempt, ok := p.Current()
-	return !p.Live && (!ok || slices.Contains(ps.Sandbox, attempt.Provider))
+	return !p.Live && (!ok || slices.Contains(ps.StandInOrder, attempt.Provider))
 }
 
 // Notification is a provider's, as it came.

@@ -92,7 +92,7 @@ func (ps *Providers) Health() []RailHealth {
 
 // Watched makes a call to one of the operator's accounts, and learns from it.
 func (ps *Providers) Watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
-	if _, simulated := ps.Simulated[account]; simulated {
+	if _, standIn := ps.StandIns[account]; standIn {
 		return call()
 	}
 	rail := ps.catalog.ByID[p.RailID].Key

@@ -31,7 +31,7 @@ type Rerouted struct {
 	replay.Report
 	InForce   RulesVersion
 	Changed   []pay.ProviderAccount // as they were taken to be
-	Simulated int64                 // payments of the simulated providers: left out
+	Simulated int64                 // payments that stand-ins took: left out
 }
 
 const (
@@ -93,7 +93,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 
 // eachPast calls with the payments from a moment to the end of the period that went
 // through accounts of the operator's, in order of time. skipped, if any, is called
-// with those of the simulated providers.
+// with those that stand-ins took.
 func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
@@ -120,9 +120,9 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, eac
 	}
 }
 
-// played reports whether a payment went to the simulated providers.
+// played reports whether a payment went to stand-ins.
 func (ru *Rules) played(p pay.Payment) bool {
-	return p.Script.Action != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.Simulated[at.Provider] != nil })
+	return p.Script.Action != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.StandIns[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.

@@ -140,7 +140,7 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 		}
 	}
 	var serving pay.Accounts
-	if n.Simulate == "" { // a simulated provider takes every amount
+	if n.Simulate == "" { // what is played takes every amount
 		serving = in.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}

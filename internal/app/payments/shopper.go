@@ -43,7 +43,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.IsSimulated(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p)}
 	if earlier, held, err := ss.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {

@@ -16,7 +16,7 @@ import (
 
 // payer returns the client of a payout account that a withdrawal was sent to.
 func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
-	if account == acquiring.SimulatedPayouts {
+	if account == acquiring.StandInPayouts {
 		to := po.standIn(live)
 		return to, to != nil
 	}
@@ -24,7 +24,7 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 	return to, to != nil
 }
 
-// standIn pays out where no account does: the simulator, in the sandbox. nil: nothing does.
+// standIn pays out where no account does. nil: nothing does.
 func (po *Payouts) standIn(live bool) payout.Provider {
 	if live {
 		return po.config.Live
@@ -93,7 +93,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 		case len(lacks) > 0:
 			return route, until, incomplete(lacks)
 		case po.standIn(wallet.Live) != nil:
-			return pay.PayoutRoute{Account: acquiring.SimulatedPayouts}, until, nil
+			return pay.PayoutRoute{Account: acquiring.StandInPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", wallet.Network, wallet.Currency))

@@ -31,7 +31,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if err != nil {
 		return p, err
 	}
-	if !sb.providers.IsSimulated(p) {
+	if !sb.providers.StoodIn(p) {
 		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
 	}
 	plays := map[BankAction]Action{
