@@ -45,7 +45,7 @@ var explanations = map[pay.Code]explanation{
 		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
 	pay.CodeAmountBelowMinimum: {meaning: "The amount is below the minimum: of a withdrawal, its fee or the least that an account pays out.", param: "amount"},
 	pay.CodeAmountAboveMaximum: {meaning: "The amount is above the maximum.", param: "amount",
-		details: `{"issues":[{"path":"amount","message":"amount must be at most 100000 USD"}]}`},
+		details: `{"issues":[{"path":"amount","message":"amount must be at most ` + pay.MaxAmountText + `"}]}`},
 	pay.CodeAmountOutOfLimits: {meaning: "The local amount is outside the method's bounds, which details.limit tells.", param: "amount",
 		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
 

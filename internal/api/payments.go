@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -41,29 +42,29 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
-const amountDoc = "Major units of currency, worth at most 100000 USD"
+const amountDoc = "Major units of currency, worth at most " + pay.MaxAmountText
 
-// check reports what is wrong with an amount of USD.
-func (a Amount) check(path string) error {
+// in reads an amount of a currency. What it is in USD, and whether that is too
+// much, is known once it is converted.
+func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	text := string(a)
 	if text == "" || text == "null" {
-		return wire.Coded(pay.CodeMissingField, path, "amount is required")
+		return money.Amount{}, wire.Coded(pay.CodeMissingField, path, "amount is required")
 	}
-	usd, err := money.Parse(text, money.USD)
+	amount, err := money.Parse(text, c)
+	// Beyond float64 n is infinite, and for what is no number zero.
+	n, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case !isNumber(text):
-		return wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
-	case err == nil && pay.CheckAmount(usd) == nil:
-		return nil
-	case err == nil && usd.IsPositive():
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
+		return amount, wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
+	case c == money.USD && n > pay.MaxAmount/100:
+		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, pay.AboveMaxAmount)
+	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
+		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", pay.MaxAmountText, c))
+	case err != nil || !amount.IsPositive():
+		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
-	// Too large for our type is too large, whatever it is: beyond float64 n is
-	// infinite, and for what is no number zero.
-	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
-	}
-	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(money.USD)+"; you sent "+clip(text))
+	return amount, nil
 }
 
 // written says how an amount of a currency is written.
@@ -321,7 +322,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		return p, "", err
 	}
 	n := payments.NewPayment{
-		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Amount: b.asked, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,

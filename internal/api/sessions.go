@@ -12,7 +12,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -114,26 +113,6 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
-}
-
-// in reads an amount of a currency. What it is in USD, and whether that is too
-// much, is known once it is converted.
-func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
-	text := string(a)
-	amount, err := money.Parse(text, c)
-	switch {
-	case c == money.USD:
-		return amount, a.check(path)
-	case text == "" || text == "null":
-		return amount, wire.Coded(pay.CodeMissingField, path, "amount is required")
-	case !isNumber(text):
-		return amount, wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
-	case errors.Is(err, money.ErrRange) && text[0] != '-':
-		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most 100000 USD: send less; it is in units of %s, not in cents", c))
-	case err != nil || !amount.IsPositive():
-		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
-	}
-	return amount, nil
 }
 
 type sessionIn struct {

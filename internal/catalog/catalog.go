@@ -47,7 +47,7 @@ func Rails() []pay.Rail {
 // Their ids are fixed and equal their keys. The slice is the caller's.
 func Sandbox() []pay.Rail {
 	brl, mxn, cop := in(money.BRL), in(money.MXN), in(money.COP)
-	cents := []pay.Limit{{Currency: money.USD, Min: 1, Max: 100_000_00}}
+	cents := []pay.Limit{{Currency: money.USD, Min: 1, Max: pay.MaxAmount}}
 	rails := []pay.Rail{
 		row{"sbx_pix", "pix", "PIX (test)", brl(1, 1_000_000), fee(99, 0), day, "CPF"}.rail("BRA"),
 		row{"sbx_spei", "spei", "SPEI (test)", mxn(1, 10_000_000), fee(0, 50), day, "RFC"}.rail("MEX"),

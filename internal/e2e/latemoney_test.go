@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -44,7 +45,7 @@ func newLateBank() *lateBank {
 func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	t.Helper()
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	c.advance(30 * 24 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -123,7 +124,7 @@ func acme(t *testing.T, a *app.App) base.Principal {
 // paidCard takes a card payment of 25.50 for a new merchant.
 func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
 	t.Helper()
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }

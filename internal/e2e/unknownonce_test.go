@@ -65,7 +65,7 @@ func newBlind(t *testing.T, database string) *blind {
 	must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)
-	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	must(t, err)
 	b.payment = p.ID
 	return b

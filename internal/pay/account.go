@@ -97,7 +97,7 @@ func (a ProviderAccount) Check() error {
 		if t.Rail != "" && len(a.Rails) > 0 && !RailIn(a.Rails, t.Rail) {
 			add(path+".rail", "%s has terms and is not on", t.Rail)
 		}
-		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > maxAmount) {
+		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > MaxAmount) {
 			add(path+".price", "the price of %s is not one: %s", t.where(), t.Fee)
 		}
 		for n, l := range t.Limits {

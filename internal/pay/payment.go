@@ -151,38 +151,12 @@ type Order struct {
 	After      string // the payment that this tries again, or ""
 }
 
-// maxAmount is the largest payment in USD cents (PAY-14).
-const maxAmount = 100_000_00
-
-// CheckAmount checks a payment's USD amount (PAY-14).
-func CheckAmount(usd money.Amount) error { return checkWorth(usd, usd) }
-
-// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
-func checkWorth(usd, asked money.Amount) error {
-	dollars := asked.Currency == money.USD
-	switch {
-	case usd.IsPositive() && usd.Minor <= maxAmount:
-		return nil
-	case usd.IsPositive() && dollars:
-		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
-	case usd.IsPositive():
-		return FieldError(CodeAmountAboveMaximum, "amount",
-			fmt.Sprintf("%s are worth more than 100000 USD: send less; amount is in units of %s, not in cents", asked, asked.Currency))
-	case asked.IsPositive() && !dollars:
-		return FieldError(CodeAmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
-	}
-	return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
-}
-
 // Create opens a payment. It is not written yet: Try or Exhaust returns the
-// first Change.
+// first Change. What it is worth was checked by Worth.
 //
-// Errors: amount_invalid, amount_above_maximum, unsupported_currency,
-// amount_out_of_limits, missing_field for a document that the rail needs.
+// Errors: unsupported_currency, amount_out_of_limits, missing_field for a document
+// that the rail needs.
 func Create(o Order, now time.Time) (Payment, error) {
-	if err := CheckAmount(o.Amount); err != nil {
-		return Payment{}, err
-	}
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
 		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
@@ -216,47 +190,6 @@ func (p Payment) Requested() money.Amount {
 		return p.Asked
 	}
 	return p.Amount
-}
-
-// Worth is what a shop's amount is in USD, at the rate of its currency.
-//
-// Errors: amount_invalid, amount_above_maximum.
-func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
-	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
-	if err != nil { // beyond every amount
-		usd = money.New(maxAmount+1, money.USD)
-	}
-	return usd, checkWorth(usd, asked)
-}
-
-// Check says whether an amount is within the limit.
-//
-// Errors: amount_out_of_limits (PAY-34).
-func (l Limit) Check(local money.Amount) error {
-	bound := ""
-	switch {
-	case local.Minor < l.Min:
-		bound = "min"
-	case local.Minor > l.Max:
-		bound = "max"
-	default:
-		return nil
-	}
-	low, high := money.New(l.Min, l.Currency), money.New(l.Max, l.Currency)
-	return &Error{
-		Code: CodeAmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
-		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
-	}
-}
-
-// Untaken is the refusal of an amount that is within the limit and that no provider takes.
-func (l Limit) Untaken(local money.Amount) error {
-	return &Error{
-		Code: CodeAmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
-		Details: Details{Limit: &LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
-	}
 }
 
 // Net is what the merchant gets on capture, in USD cents.

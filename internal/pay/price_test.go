@@ -33,3 +33,9 @@ func TestPricesAndLimitsAreReadAsPeopleWriteThem(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLargestAmountIsTheSameForPeople(t *testing.T) {
+	if got := money.New(MaxAmount, money.USD).Decimal() + " USD"; got != MaxAmountText {
+		t.Errorf("people are told %s, and the largest amount is %s", MaxAmountText, got)
+	}
+}

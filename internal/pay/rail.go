@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -59,4 +60,70 @@ func (r Rail) LimitIn(c money.Currency) (Limit, bool) {
 		}
 	}
 	return Limit{}, false
+}
+
+// Check says whether an amount is within the limit.
+//
+// Errors: amount_out_of_limits (PAY-34).
+func (l Limit) Check(local money.Amount) error {
+	bound := ""
+	switch {
+	case local.Minor < l.Min:
+		bound = "min"
+	case local.Minor > l.Max:
+		bound = "max"
+	default:
+		return nil
+	}
+	low, high := money.New(l.Min, l.Currency), money.New(l.Max, l.Currency)
+	return &Error{
+		Code: CodeAmountOutOfLimits, Param: "amount",
+		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
+		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
+	}
+}
+
+// Untaken is the refusal of an amount that is within the limit and that no provider takes.
+func (l Limit) Untaken(local money.Amount) error {
+	return &Error{
+		Code: CodeAmountOutOfLimits, Param: "amount",
+		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
+		Details: Details{Limit: &LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
+	}
+}
+
+// MaxAmount is the largest payment in USD cents (PAY-14); MaxAmountText is the same for people.
+const (
+	MaxAmount      = 100_000_00
+	MaxAmountText  = "100000 USD"
+	AboveMaxAmount = "amount must be at most " + MaxAmountText + ": it is in dollars, not in cents"
+)
+
+// Worth is what a shop's amount is in USD, at the rate of its currency. It is the one check of a
+// payment's amount (PAY-14), and every entry comes by it.
+//
+// Errors: amount_invalid, amount_above_maximum.
+func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
+	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
+	if err != nil { // beyond every amount
+		usd = money.New(MaxAmount+1, money.USD)
+	}
+	return usd, checkWorth(usd, asked)
+}
+
+// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
+func checkWorth(usd, asked money.Amount) error {
+	dollars := asked.Currency == money.USD
+	switch {
+	case usd.IsPositive() && usd.Minor <= MaxAmount:
+		return nil
+	case usd.IsPositive() && dollars:
+		return FieldError(CodeAmountAboveMaximum, "amount", AboveMaxAmount)
+	case usd.IsPositive():
+		return FieldError(CodeAmountAboveMaximum, "amount",
+			fmt.Sprintf("%s are worth more than "+MaxAmountText+": send less; amount is in units of %s, not in cents", asked, asked.Currency))
+	case asked.IsPositive() && !dollars:
+		return FieldError(CodeAmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
+	}
+	return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
 }

@@ -137,7 +137,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	for k, m := range p.shops {
 		for i := range 8 {
 			made, _, err := a.Payments.Create(ctx, m.by, payments.NewPayment{
-				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
+				Amount: money.New(150_00, money.USD), PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			})
 			if err != nil {

@@ -206,12 +206,12 @@ func (w *world) shopping(number int, shop *merchant) {
 
 func (w *world) order(r *request, chance *rand.Rand) {
 	r.what = "create"
-	amount := strconv.Itoa(10 + chance.IntN(200))
+	amount := money.New(int64(10+chance.IntN(200))*100, money.USD)
 	rail := w.rails[chance.IntN(len(w.rails))]
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		p, _, err := n.app.Payments.Create(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
-			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
+			Idempotency: r.idempotency("POST /payments", amount.Decimal(), rail, r.tag), RequestID: "req_" + r.tag,
 		})
 		if err == nil {
 			err = p.Refusal()

@@ -217,7 +217,7 @@ func (ms *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd mone
 	if _, ok := rail.LimitIn(currency); !ok {
 		// The sandbox's widest: a cent to the largest payment.
 		low, _ := rate.Rate.Convert(money.New(1, money.USD), currency, money.Down)
-		high, err := rate.Rate.Convert(money.New(100_000_00, money.USD), currency, money.Up)
+		high, err := rate.Rate.Convert(money.New(pay.MaxAmount, money.USD), currency, money.Up)
 		if err != nil {
 			return money.Amount{}, rate, rail, err
 		}
