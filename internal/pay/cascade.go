@@ -30,9 +30,6 @@ type Budget struct {
 
 // How long until a payment is looked at again.
 const (
-	// callLease is longer than a provider's call may take: after it, whoever
-	// made the call is dead and the sweep asks the provider.
-	callLease = 45 * time.Second
 	// unknownRetry is the first pause between two questions about an unknown outcome;
 	// pauses has the later ones.
 	unknownRetry = 30 * time.Second

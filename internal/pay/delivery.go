@@ -51,6 +51,9 @@ const (
 	// DeliveryTries is how often a delivery is tried before it is a dead letter,
 	// and how many tries a replay adds.
 	DeliveryTries = 11
+	// DeliveryLease is how long a delivery belongs to the node that took or wrote it, before
+	// another one may send it: longer than a try may take.
+	DeliveryLease = 30 * time.Second
 	// attemptLog is how many tries a delivery remembers, the last one included.
 	attemptLog = 20
 	// logSnippet bounds what an earlier try remembers of the answer, in bytes.

@@ -20,12 +20,23 @@ type Caller struct {
 	Until time.Time
 }
 
-// callTime is how long a call may be on its way from the moment at which it is begun,
-// and callStart how late after that its first byte may leave: a call takes 20 seconds more
-// at the most, and the rest is for what a node's idea of the database's clock may be off.
+// How long a call to a provider may take, and how long whoever makes it has. Each is longer
+// than the one before it (UNK-1).
 const (
-	callTime  = 35 * time.Second
+	// CallTimeout bounds one call, from its first byte to its last.
+	CallTimeout = 20 * time.Second
+	// callStart is how late after a call is begun its first byte may leave.
 	callStart = 8 * time.Second
+	// callTime is how long a call may be on its way from the moment at which it is begun. The
+	// rest is for what a node's idea of the database's clock may be off.
+	callTime = callStart + CallTimeout + 7*time.Second
+	// callLease is longer than that: after it, whoever made the call is dead and the
+	// sweep asks the provider. sendingLease is the same of a payout.
+	callLease    = callTime + 10*time.Second
+	sendingLease = callTime + 25*time.Second
+	// SweepLease is longer than the slowest question to a provider. What waits in a lane
+	// for longer is leased again, also by other nodes: asking twice is harmless.
+	SweepLease = 2 * callLease
 )
 
 // CallBy is the caller whose node begins a call now, in the database's clock.

@@ -39,10 +39,6 @@ func WithdrawalHold(live bool) time.Duration {
 	return 5 * time.Second
 }
 
-// sendingLease is how long the call to the payout provider has before somebody
-// else asks what became of it: longer than the call may take.
-const sendingLease = time.Minute
-
 // Withdrawal is money on its way from a merchant's available balance to one of
 // its wallets.
 type Withdrawal struct {

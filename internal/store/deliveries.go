@@ -60,10 +60,6 @@ func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
 	return nil
 }
 
-// deliveryLease is how long the node that wrote an event has to send it before
-// another one may: longer than a try may take.
-const deliveryLease = 30 * time.Second
-
 // scanDispatch returns what reads deliveries with what is sent.
 func (s *core) scanDispatch() func(engine.Row) (Dispatch, error) {
 	scan := deliveriesTable.scan(s)

@@ -181,7 +181,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).Next()
+			Number(micros(e.At), micros(e.At.Add(pay.DeliveryLease)), pay.DeliveryTries).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
 	return append(steps, engine.Step{Text: w.s.text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -213,7 +213,7 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
+			Number(micros(f.At), micros(f.DueAt.Add(pay.DeliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
 	return append(steps, engine.Step{Text: w.s.text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {

@@ -361,7 +361,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	if !ok {
 		return ProofUnproved, "this adapter has no call that proves credentials", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	if err := checker.Check(ctx); err != nil {
 		return ProofFails, err.Error(), nil

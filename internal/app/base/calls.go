@@ -7,9 +7,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// CallTimeout bounds one call to a provider.
-const CallTimeout = 20 * time.Second
-
 // InHand returns the payment as one whose next calls are this node's.
 //
 // Errors: store.ErrNoHold.

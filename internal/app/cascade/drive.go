@@ -131,7 +131,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, c.Fence(attempt.Flight)), base.CallTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, c.Fence(attempt.Flight)), pay.CallTimeout)
 	defer cancel()
 	return c.providers.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
 		ctx, call := c.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))

@@ -260,7 +260,7 @@ func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
 // HandOut hands claims that are due to the lanes of the accounts that they are about.
 func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
-	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

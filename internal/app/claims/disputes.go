@@ -56,7 +56,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	if !unproved || !configured {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := rf.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
 	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).Asked())
@@ -146,7 +146,7 @@ func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *p
 	if !ok || !configured || !can {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	ctx, call := rf.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
 	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)})

@@ -200,7 +200,7 @@ func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause
 		if !mayLeave() || rf.Shut() {
 			return c, nil
 		}
-		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
+		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 		defer cancel()
 		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
@@ -225,7 +225,7 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 	case !may:
 		o = pay.Outcome{Kind: pay.Unknown}
 	default:
-		asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+		asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))

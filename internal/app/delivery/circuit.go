@@ -164,7 +164,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 			w.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
 		case !s.Parked:
 		case s.Status != pay.Enabled:
-			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
+			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(pay.DeliveryLease), dispatchBatch); err == nil {
 				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
@@ -172,7 +172,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		default:
 			w.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
+				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(pay.DeliveryLease), room)
 				w.deliver.submit(list)
 			}
 		}
@@ -188,7 +188,7 @@ func (w *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Tim
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
+	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(pay.DeliveryLease), 1)
 	w.deliver.mu.Lock()
 	defer w.deliver.mu.Unlock()
 	for _, next := range list {

@@ -30,7 +30,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
+	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(pay.DeliveryLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -242,7 +242,7 @@ func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason
 // one twice is harmless, for a step is written whole or not at all.
 func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	now := w.Now()
-	due, err := w.Store.Replays.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := w.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

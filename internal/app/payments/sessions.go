@@ -458,7 +458,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 // how many it took; doing one twice is harmless.
 func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := ss.Now()
-	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

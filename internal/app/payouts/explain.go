@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -102,7 +101,7 @@ func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
 	if !ok {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -113,7 +112,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay
 		f.Unknown = "it cannot be asked"
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	switch {

@@ -27,7 +27,7 @@ func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waitin
 // HandOut hands withdrawals that are due to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Walle
 	}
 	po.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
-		until = now.Add(base.SweepLease)
+		until = now.Add(pay.SweepLease)
 	}
 	_, change, fresh := w.Wait(cmp.Or(refused.Details.Reason, string(refused.Code)), until, now)
 	if !fresh {
@@ -111,7 +111,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
@@ -148,7 +148,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
-	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 	defer cancel()
 	calling, call := po.Calling(calling, base.OpPayout, route.Account, request.Reference)
 	o := call.Paid(calling, to.Send(calling, request))

@@ -161,7 +161,7 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.
 // doing one twice is harmless.
 func (d *Destinations) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
-	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -159,7 +159,7 @@ func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, 
 // took; doing one twice is harmless.
 func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
