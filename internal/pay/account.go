@@ -146,36 +146,34 @@ func (a ProviderAccount) Unchanged(version int64) error {
 	return nil
 }
 
-// Save writes an account that is new or was edited.
+// Save is the next version of an account that is new or was edited.
 //
 // Errors: invalid_request, conflict_state for one that was removed.
-func (a ProviderAccount) Save(now time.Time) (ProviderAccount, Change, error) {
+func (a ProviderAccount) Save(now time.Time) (ProviderAccount, error) {
 	if err := a.Present(); err != nil {
-		return a, Change{}, err
+		return a, err
 	}
 	if err := a.Check(); err != nil {
-		return a, Change{}, err
+		return a, err
 	}
-	a = a.next(now)
-	return a, Change{Accounts: []ProviderAccount{a}}, nil
+	return a.next(now), nil
 }
 
 // Rotate puts other credentials in place of the present ones, which join those of
 // before. All are sealed.
-func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (ProviderAccount, Change, error) {
+func (a ProviderAccount) Rotate(credentials, before []byte, now time.Time) (ProviderAccount, error) {
 	a.Credentials, a.Before, a.RotatedAt = credentials, before, now
 	return a.Save(now)
 }
 
 // Forget gives up the credentials of before, which count no more at that time.
 // false: there are none, or they still count.
-func (a ProviderAccount) Forget(now time.Time) (ProviderAccount, Change, bool) {
+func (a ProviderAccount) Forget(now time.Time) (ProviderAccount, bool) {
 	if len(a.Before) == 0 || now.Before(a.RotatedAt.Add(AccountGrace)) {
-		return a, Change{}, false
+		return a, false
 	}
 	a.Before = nil
-	a = a.next(now)
-	return a, Change{Accounts: []ProviderAccount{a}}, true
+	return a.next(now), true
 }
 
 // Remove takes an account and its credentials out of use for good. Its id is
@@ -184,16 +182,15 @@ func (a ProviderAccount) Forget(now time.Time) (ProviderAccount, Change, bool) {
 // force removes it then.
 //
 // Errors: conflict_state.
-func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAccount, Change, error) {
+func (a ProviderAccount) Remove(open int, force bool, now time.Time) (ProviderAccount, error) {
 	if err := a.Present(); err != nil {
-		return a, Change{}, err
+		return a, err
 	}
 	if open > 0 && !force {
-		return a, Change{}, conflict("open_payments", fmt.Sprintf("account %s has %d open payments: disable it and wait, or remove it by force", a.ID, open))
+		return a, conflict("open_payments", fmt.Sprintf("account %s has %d open payments: disable it and wait, or remove it by force", a.ID, open))
 	}
 	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
-	a = a.next(now)
-	return a, Change{Accounts: []ProviderAccount{a}}, nil
+	return a.next(now), nil
 }
 
 // fee is what the provider asks for a rail, nil where nobody said.

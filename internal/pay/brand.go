@@ -77,23 +77,17 @@ func luminance(color string) float64 {
 }
 
 // Rebrand gives the shop another look.
-func (s Shop) Rebrand(b Brand, logo *Logo) (Shop, Change, error) {
+func (s Shop) Rebrand(b Brand) (Shop, error) {
 	b.Color = strings.ToLower(b.Color)
 	if err := b.Check(); err != nil {
-		return s, Change{}, err
+		return s, err
 	}
 	s.Version++
 	s.Brand = b
-	change := Change{Shops: []Shop{s}}
-	if logo != nil {
-		change.Shops[0].Brand.Logo = logo.ID
-		change.Logos = []Logo{*logo}
-	}
-	return change.Shops[0], change, nil
+	return s, nil
 }
 
 // NewShop is one more shop of a merchant.
-func NewShop(id, merchant, name, slug string, now time.Time) (Shop, Change) {
-	s := Shop{ID: id, Version: 1, Merchant: merchant, Name: name, Slug: slug, CreatedAt: now}
-	return s, Change{Shops: []Shop{s}}
+func NewShop(id, merchant, name, slug string, now time.Time) Shop {
+	return Shop{ID: id, Version: 1, Merchant: merchant, Name: name, Slug: slug, CreatedAt: now}
 }

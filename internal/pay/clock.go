@@ -19,15 +19,15 @@ const maxAdvance = 5 * 366 * 24 * time.Hour
 
 // Move puts the clock forward. invalid_request for a duration that is not
 // positive, or that takes the clock more than five years ahead.
-func (c Clock) Move(by time.Duration) (Clock, Change, error) {
+func (c Clock) Move(by time.Duration) (Clock, error) {
 	if by <= 0 || by > maxAdvance || c.Advance+by > maxAdvance {
-		return c, Change{}, FieldError(CodeInvalidRequest, "advance",
+		return c, FieldError(CodeInvalidRequest, "advance",
 			"advance must be a duration above zero, such as 48h or 7d, at most five years in all")
 	}
 	c.Version++
 	// Times are stored in microseconds.
 	c.Advance = (c.Advance + by).Truncate(time.Microsecond)
-	return c, Change{Clocks: []Clock{c}}, nil
+	return c, nil
 }
 
 // ParseDuration reads a duration such as 90s, 48h, 7d or 1d12h: Go's units and

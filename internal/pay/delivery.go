@@ -164,16 +164,16 @@ func (d Delivery) Abandon() Delivery {
 // counter goes on.
 //
 // Errors: conflict_state unless it is a dead letter or failed (HOOK-25).
-func (d Delivery) Replay(now time.Time) (Delivery, Change, error) {
+func (d Delivery) Replay(now time.Time) (Delivery, error) {
 	if d.Status != DeadLetter && d.Status != DeliveryFailed {
-		return d, Change{}, &Error{
+		return d, &Error{
 			Code: CodeConflictState, Message: "only a delivery that is failed or a dead letter can be replayed; this one is " + string(d.Status),
 			Details: Details{From: Status(d.Status), Action: "replay"},
 		}
 	}
 	d = d.again(now)
 	d.Urgent = true
-	return d, Change{Deliveries: []Delivery{d}}, nil
+	return d, nil
 }
 
 // again is the delivery with as many tries as a new one, due at a time.

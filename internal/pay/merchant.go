@@ -24,27 +24,27 @@ type Merchant struct {
 // that are made from now on.
 //
 // Errors: invalid_request for a term that there is not.
-func (m Merchant) KeepFees(term RefundFees) (Merchant, Change, error) {
+func (m Merchant) KeepFees(term RefundFees) (Merchant, error) {
 	if !slices.Contains(AllRefundFees(), term) {
-		return m, Change{}, FieldError(CodeInvalidRequest, "refundFees", "refundFees must be kept or returned")
+		return m, FieldError(CodeInvalidRequest, "refundFees", "refundFees must be kept or returned")
 	}
 	m.Version++
 	m.RefundFees = term
-	return m, Change{Merchants: []Merchant{m}}, nil
+	return m, nil
 }
 
 // Rehearse says whether the merchant's sandbox refuses what production refuses.
-func (m Merchant) Rehearse(strict bool) (Merchant, Change) {
+func (m Merchant) Rehearse(strict bool) Merchant {
 	m.Version++
 	m.Strict = strict
-	return m, Change{Merchants: []Merchant{m}}
+	return m
 }
 
 // Move changes where the merchant is written to.
-func (m Merchant) Move(email string) (Merchant, Change) {
+func (m Merchant) Move(email string) Merchant {
 	m.Version++
 	m.Email = email
-	return m, Change{Merchants: []Merchant{m}}
+	return m
 }
 
 // Language is what a merchant's receipts and reports are written in.

@@ -36,25 +36,25 @@ func (o Operator) Good(now time.Time) bool {
 // removed before, or whose token has ended. It ends at a time, unless that is zero.
 //
 // Errors: invalid_request for the name, conflict_state for one who has a token.
-func (o Operator) Admit(name, hash, preview string, ends, now time.Time) (Operator, Change, error) {
+func (o Operator) Admit(name, hash, preview string, ends, now time.Time) (Operator, error) {
 	if !operatorName.MatchString(name) {
-		return o, Change{}, FieldError(CodeInvalidRequest, "name", "an operator's name has 1 to 64 letters, digits, dots, - and _, such as ana or deploy-bot")
+		return o, FieldError(CodeInvalidRequest, "name", "an operator's name has 1 to 64 letters, digits, dots, - and _, such as ana or deploy-bot")
 	}
 	if o.Good(now) {
-		return o, Change{}, conflict("name_taken", "there is an operator "+name+": choose another name, or remove that one first")
+		return o, conflict("name_taken", "there is an operator "+name+": choose another name, or remove that one first")
 	}
 	o = Operator{Name: name, Version: o.Version + 1, Hash: hash, Preview: preview, CreatedAt: now, EndsAt: ends}
-	return o, Change{Operators: []Operator{o}}, nil
+	return o, nil
 }
 
 // Remove ends an operator's token.
 //
 // Errors: conflict_state where it has ended.
-func (o Operator) Remove(now time.Time) (Operator, Change, error) {
+func (o Operator) Remove(now time.Time) (Operator, error) {
 	if !o.Active() {
-		return o, Change{}, conflict("removed", "the operator "+o.Name+" was removed")
+		return o, conflict("removed", "the operator "+o.Name+" was removed")
 	}
 	o.Version++
 	o.Hash, o.RemovedAt = "", now
-	return o, Change{Operators: []Operator{o}}, nil
+	return o, nil
 }

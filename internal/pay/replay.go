@@ -139,8 +139,8 @@ type Replayed struct {
 
 // Send begins the deliveries of the next events. They come due one after the other until the
 // next step.
-func (r Replay) Send(list []Replayed, now time.Time) Change {
-	var change Change
+func (r Replay) Send(list []Replayed, now time.Time) (Replay, []Delivery) {
+	var begun []Delivery
 	pause := ReplayEvery / ReplayStep
 	for i, next := range list {
 		r.AfterAt, r.AfterID = next.At, next.Event
@@ -159,47 +159,45 @@ func (r Replay) Send(list []Replayed, now time.Time) Change {
 			d = d.again(due)
 		}
 		r.Sent++
-		change.Deliveries = append(change.Deliveries, d)
+		begun = append(begun, d)
 	}
 	r.DueAt = now.Add(ReplayEvery)
-	change.Replays = []Replay{r.written(now)}
-	return change
+	return r.written(now), begun
 }
 
 // End ends a replay that has begun all and whose endpoint was asked to take each: until then it may
 // be stopped, and remembers where it was.
-func (r Replay) End(now time.Time) Change {
+func (r Replay) End(now time.Time) Replay {
 	r.Status, r.DueAt = ReplayDone, time.Time{}
 	r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
-	return Change{Replays: []Replay{r.written(now)}}
+	return r.written(now)
 }
 
 // Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.
-func (r Replay) Wait(fails bool, now time.Time) Change {
+func (r Replay) Wait(fails bool, now time.Time) Replay {
 	r.DueAt = now.Add(ReplayEvery)
 	if fails {
 		r.DueAt = now.Add(replayPause)
 	}
-	return Change{Replays: []Replay{r.written(now)}}
+	return r.written(now)
 }
 
 // Stop ends a replay before it is done. It remembers where it was: untaken is when the oldest of its
 // events happened that the endpoint has not taken, zero for none. What it has begun goes on.
 //
 // Errors: conflict_state for one that is done. One that is stopped stays as it is.
-func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, Change, error) {
+func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
 	switch r.Status {
 	case ReplayStopped:
-		return r, Change{}, nil
+		return r, nil
 	case ReplayDone:
-		return r, Change{}, &Error{Code: CodeConflictState, Message: "the replay is done: there is nothing left to stop", Details: Details{From: Status(r.Status), Action: "stop"}}
+		return r, &Error{Code: CodeConflictState, Message: "the replay is done: there is nothing left to stop", Details: Details{From: Status(r.Status), Action: "stop"}}
 	}
 	r.Status, r.DueAt, r.Why, r.ResumeFrom = ReplayStopped, time.Time{}, why, r.AfterAt
 	if !untaken.IsZero() && untaken.Before(r.AfterAt) {
 		r.ResumeFrom = untaken
 	}
-	r = r.written(now)
-	return r, Change{Replays: []Replay{r}}, nil
+	return r.written(now), nil
 }
 
 // StopFor is why a replay to an endpoint stops by itself, "" where it goes on.

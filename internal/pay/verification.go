@@ -66,12 +66,12 @@ func (v Verification) Open() bool {
 }
 
 // Start opens a verification that waits for the merchant's documents.
-func (v Verification) Start(now time.Time) (Verification, Change) {
+func (v Verification) Start(now time.Time) Verification {
 	v.Scope.Shop = ""
 	v.Version, v.Status, v.CreatedAt, v.UpdatedAt = 1, KYCRequiresInput, now, now
 	v.ExpiresAt = now.Add(VerificationWindow)
 	v.DueAt = v.ExpiresAt
-	return v, Change{Verifications: []Verification{v}}
+	return v
 }
 
 // Move brings a verification to another state: processing once the documents
@@ -79,7 +79,7 @@ func (v Verification) Start(now time.Time) (Verification, Change) {
 // nothing came. code and message say why it was rejected.
 //
 // Errors: conflict_state.
-func (v Verification) Move(to VerificationStatus, code, message string, now time.Time) (Verification, Change, error) {
+func (v Verification) Move(to VerificationStatus, code, message string, now time.Time) (Verification, error) {
 	ok := false
 	switch to {
 	case KYCProcessing:
@@ -90,7 +90,7 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 		ok = v.Open()
 	}
 	if !ok {
-		return v, Change{}, &Error{Code: CodeConflictState, Message: "the verification cannot go from " + string(v.Status) + " to " + string(to),
+		return v, &Error{Code: CodeConflictState, Message: "the verification cannot go from " + string(v.Status) + " to " + string(to),
 			Details: Details{From: Status(v.Status), Action: string(to)}}
 	}
 	v.Version++
@@ -98,7 +98,7 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 	if to == KYCRejected {
 		v.ErrorCode, v.ErrorMessage = code, message
 	}
-	return v, Change{Verifications: []Verification{v}}, nil
+	return v, nil
 }
 
 // Documents lists what the merchant has to hand in.

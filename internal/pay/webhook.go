@@ -117,7 +117,7 @@ func sortedEvents(s Subscription) []string {
 // Edit changes a subscription. A managed one that is given a URL is the
 // owner's own from then on. A new URL, and being enabled, begin with a closed
 // circuit. An edit that says nothing new changes nothing.
-func (s Subscription) Edit(e SubscriptionEdit, now time.Time) (Subscription, Change) {
+func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 	next := s
 	if e.URL != nil {
 		next.Managed = next.Managed && *e.URL == next.URL
@@ -143,14 +143,14 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) (Subscription, Cha
 	}
 	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.EventsVersion == s.EventsVersion && next.Description == s.Description &&
 		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit {
-		return s, Change{}
+		return s
 	}
 	return next.written(now)
 }
 
 // Rotate gives a subscription a new secret. The one before signs beside it for
 // a day; of two rotations in a day the newest two secrets sign.
-func (s Subscription) Rotate(sealed []byte, preview string, now time.Time) (Subscription, Change) {
+func (s Subscription) Rotate(sealed []byte, preview string, now time.Time) Subscription {
 	s.PreviousSecret, s.PreviousUntil = s.Secret, now.Add(RotationGrace)
 	s.Secret, s.SecretPreview = sealed, preview
 	return s.written(now)
@@ -166,21 +166,19 @@ func (s Subscription) At(now time.Time) Subscription {
 }
 
 // Delete ends a subscription.
-func (s Subscription) Delete(now time.Time) Change {
+func (s Subscription) Delete(now time.Time) Subscription {
 	s.Status = Deleted
-	_, change := s.written(now)
-	return change
+	return s.written(now)
 }
 
 // Disable stops a subscription, with the reason that its owner sees. One that
 // is not enabled stays as it is.
-func (s Subscription) Disable(reason string, now time.Time) Change {
+func (s Subscription) Disable(reason string, now time.Time) Subscription {
 	if s.Status != Enabled {
-		return Change{}
+		return s
 	}
 	s.Status, s.DisabledReason = Disabled, reason
-	_, change := s.written(now)
-	return change
+	return s.written(now)
 }
 
 // Unchanged is a version that says the same. Written with a decision that rests on how the subscription is,
@@ -191,10 +189,10 @@ func (s Subscription) Unchanged() Subscription {
 }
 
 // written is a version that the owner sees.
-func (s Subscription) written(now time.Time) (Subscription, Change) {
+func (s Subscription) written(now time.Time) Subscription {
 	s.Version++
 	s.UpdatedAt = now
-	return s, Change{Subscriptions: []Subscription{s}}
+	return s
 }
 
 // Received is a delivery that a managed inbox took.

@@ -118,8 +118,9 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		expect(1, 1, 1, 1)
 		dead, err := s.Deliveries.Get(ctx, acme, "wh_all", due[2].Delivery.ID)
 		must(t, err)
-		_, change, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
+		next, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
 		must(t, err)
+		change := pay.Change{Deliveries: []pay.Delivery{next}}
 		must(t, s.Commit(ctx, change))
 		expect(2, 1, 1, 0)
 		if err := s.Commit(ctx, change); err == nil {

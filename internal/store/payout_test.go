@@ -54,17 +54,17 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		if got, err := s.Withdrawals.Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)
 		}
-		v, change := pay.Verification{ID: "kyc_A", Scope: acme, Level: pay.KYCBasic, Subject: pay.Company, ReturnURL: "https://a"}.Start(noon)
-		must(t, s.Commit(ctx, change))
+		v := pay.Verification{ID: "kyc_A", Scope: acme, Level: pay.KYCBasic, Subject: pay.Company, ReturnURL: "https://a"}.Start(noon)
+		must(t, s.Commit(ctx, pay.Change{Verifications: []pay.Verification{v}}))
 		if got, err := s.Verifications.Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
 			t.Errorf("an open verification gives the levels %v (%v)", levels, err)
 		}
-		_, change, err = v.Move(pay.KYCVerified, "", "", noon)
+		v, err := v.Move(pay.KYCVerified, "", "", noon)
 		must(t, err)
-		must(t, s.Commit(ctx, change))
+		must(t, s.Commit(ctx, pay.Change{Verifications: []pay.Verification{v}}))
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []pay.KYCLevel{pay.KYCBasic}) {
 			t.Errorf("verified, the levels are %v (%v)", levels, err)
 		}
@@ -89,7 +89,7 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
 		_, change = pay.Verification{ID: "kyc_A", Scope: acme}.Start(noon)
-		must(t, s.Commit(ctx, change))
+		must(t, s.Commit(ctx, pay.Change{Verifications: []pay.Verification{v}}))
 		_, change = pay.Verification{ID: "kyc_B", Scope: acme}.Start(noon)
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second open verification: %v, want ErrDuplicate", err)

@@ -64,13 +64,12 @@ func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (accoun
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		next, change, err := fresh.Save(now)
-		if err != nil {
+		if account, err = fresh.Save(now); err != nil {
 			return err
 		}
-		account = next
-		change.Audit = ac.providers.AuditAccount(by, pay.ProviderAdded, next, terms(next))
-		return ac.Store.Commit(ctx, change)
+		return ac.Store.Commit(ctx, pay.Change{
+			Accounts: []pay.ProviderAccount{account}, Audit: ac.providers.AuditAccount(by, pay.ProviderAdded, account, terms(account)),
+		})
 	})
 	if err != nil {
 		return fresh, err
@@ -188,18 +187,19 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // change decides about an account and writes what came of it.
-func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
+func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error)) (pay.ProviderAccount, error) {
 	done, err := base.Decide(func() (pay.ProviderAccount, error) {
 		account, err := ac.Store.Accounts.Get(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
-		next, change, details, err := decide(account)
+		next, details, err := decide(account)
 		if err != nil || next.Version == account.Version {
 			return next, err
 		}
-		change.Audit = ac.providers.AuditAccount(by, act, next, details)
-		return next, ac.Store.Commit(ctx, change)
+		return next, ac.Store.Commit(ctx, pay.Change{
+			Accounts: []pay.ProviderAccount{next}, Audit: ac.providers.AuditAccount(by, act, next, details),
+		})
 	})
 	if err != nil {
 		return done, err
@@ -212,26 +212,26 @@ func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
 func (ac *Accounts) Edit(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
-	return ac.change(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error) {
 		if err := account.Present(); err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
 		edited, err := edit(account)
 		if err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
 		if reflect.DeepEqual(edited, account) {
-			return account, pay.Change{}, nil, nil
+			return account, nil, nil
 		}
-		next, change, err := edited.Save(ac.Now())
+		next, err := edited.Save(ac.Now())
 		if err != nil {
-			return account, change, nil, err
+			return account, nil, err
 		}
 		credentials, err := ac.providers.unsealCredentials(id, account.Credentials)
 		if err == nil {
 			err = ac.check(ctx, edited, credentials)
 		}
-		return next, change, terms(next), err
+		return next, terms(next), err
 	})
 }
 
@@ -244,9 +244,9 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 	if len(credentials) == 0 {
 		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
-	return ac.change(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-			return account, pay.Change{}, nil, err
+	return ac.change(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error) {
+		refuse := func(err error) (pay.ProviderAccount, map[string]string, error) {
+			return account, nil, err
 		}
 		if err := account.Present(); err != nil {
 			return refuse(err)
@@ -270,8 +270,8 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 		if err != nil {
 			return refuse(err)
 		}
-		next, change, err := account.Rotate(sealed, before, now)
-		return next, change, map[string]string{"credentials": strings.Join(named, " ")}, err
+		next, err := account.Rotate(sealed, before, now)
+		return next, map[string]string{"credentials": strings.Join(named, " ")}, err
 	})
 }
 
@@ -279,13 +279,13 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 	list, err := ac.Store.Accounts.List(ctx)
 	for _, account := range list {
-		if _, _, spent := account.Forget(ac.Now()); !spent {
+		if _, spent := account.Forget(ac.Now()); !spent {
 			continue
 		}
 		_, failed := ac.change(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
-			func(read pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-				next, change, _ := read.Forget(ac.Now())
-				return next, change, nil, nil
+			func(read pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error) {
+				next, _ := read.Forget(ac.Now())
+				return next, nil, nil
 			})
 		err = errors.Join(err, failed)
 	}
@@ -300,16 +300,16 @@ func (ac *Accounts) Enable(ctx context.Context, by pay.Actor, id string, on bool
 	if !on {
 		act, status = pay.ProviderDisabled, pay.AccountDisabled
 	}
-	return ac.change(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error) {
 		if account.Status == status {
-			return account, pay.Change{}, nil, nil
+			return account, nil, nil
 		}
 		edited := account
 		if edited.Status != pay.AccountRemoved {
 			edited.Status = status
 		}
-		next, change, err := edited.Save(ac.Now())
-		return next, change, nil, err
+		next, err := edited.Save(ac.Now())
+		return next, nil, err
 	})
 }
 
@@ -317,13 +317,13 @@ func (ac *Accounts) Enable(ctx context.Context, by pay.Actor, id string, on bool
 //
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
 func (ac *Accounts) Remove(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
-	return ac.change(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, map[string]string, error) {
 		open, err := ac.Store.Accounts.OpenAt(ctx, id)
 		if err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
-		next, change, err := account.Remove(open, force, ac.Now())
-		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
+		next, err := account.Remove(open, force, ac.Now())
+		return next, map[string]string{"open": strconv.Itoa(open)}, err
 	})
 }
 

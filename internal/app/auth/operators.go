@@ -32,12 +32,11 @@ func (os *Operators) Add(ctx context.Context, by pay.Actor, name string, ends ti
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
-		next, change, err := present.Admit(name, os.Vault.Hash(token), preview, ends, os.Now())
+		next, err := present.Admit(name, os.Vault.Hash(token), preview, ends, os.Now())
 		if err != nil {
 			return present, err
 		}
-		change.Audit = os.auditOperator(by, pay.OperatorAdded, next)
-		return next, os.Store.Commit(ctx, change)
+		return next, os.Store.Commit(ctx, pay.Change{Operators: []pay.Operator{next}, Audit: os.auditOperator(by, pay.OperatorAdded, next)})
 	})
 	return token, o, err
 }
@@ -51,12 +50,10 @@ func (os *Operators) Remove(ctx context.Context, by pay.Actor, name string) erro
 		if err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
-		o, change, err := o.Remove(os.Now())
-		if err != nil {
+		if o, err = o.Remove(os.Now()); err != nil {
 			return err
 		}
-		change.Audit = os.auditOperator(by, pay.OperatorRemoved, o)
-		return os.Store.Commit(ctx, change)
+		return os.Store.Commit(ctx, pay.Change{Operators: []pay.Operator{o}, Audit: os.auditOperator(by, pay.OperatorRemoved, o)})
 	})
 }
 

@@ -118,11 +118,14 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 
 // disabling stops an endpoint, and says why.
 func (w *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
-	change := sub.Disable(reason, w.TimeOf(sub.Scope))
-	if len(change.Subscriptions) > 0 {
-		change.Audit = w.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+	next := sub.Disable(reason, w.TimeOf(sub.Scope))
+	if next.Version == sub.Version {
+		return pay.Change{}
 	}
-	return change
+	return pay.Change{
+		Subscriptions: []pay.Subscription{next},
+		Audit:         w.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason}),
+	}
 }
 
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.

@@ -83,12 +83,14 @@ func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scop
 				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		next, change, err := d.Delivery.Replay(w.TimeOf(scope))
+		next, err := d.Delivery.Replay(w.TimeOf(scope))
 		if err != nil {
 			return Replayed{}, err
 		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
-		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, change)
+		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, pay.Change{
+			Deliveries: []pay.Delivery{next},
+			Audit:      w.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID}),
+		})
 	})
 	if err == nil {
 		w.deliver.look()

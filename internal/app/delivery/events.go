@@ -205,12 +205,13 @@ func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.
 		if err != nil {
 			return r, err
 		}
-		r, change, err := r.Stop(pay.StopAsked, untaken, w.TimeOf(scope))
-		if err != nil || len(change.Replays) == 0 {
-			return r, err
+		next, err := r.Stop(pay.StopAsked, untaken, w.TimeOf(scope))
+		if err != nil || next.Version == r.Version {
+			return next, err
 		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
-		return r, w.Store.Commit(ctx, change)
+		return next, w.Store.Commit(ctx, pay.Change{
+			Replays: []pay.Replay{next}, Audit: w.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID}),
+		})
 	})
 }
 
@@ -224,18 +225,19 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	change, err := w.stopFor(ctx, r, pay.StopDisabled)
-	return change.Replays, err
+	if r, err = w.stopFor(ctx, r, pay.StopDisabled); err != nil {
+		return nil, err
+	}
+	return []pay.Replay{r}, nil
 }
 
 // stopFor stops a replay that runs.
-func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
+func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Replay, error) {
 	untaken, err := w.Store.Replays.Untaken(ctx, r)
 	if err != nil {
-		return pay.Change{}, err
+		return r, err
 	}
-	_, change, err := r.Stop(why, untaken, w.TimeOf(r.Scope))
-	return change, err
+	return r.Stop(why, untaken, w.TimeOf(r.Scope))
 }
 
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
@@ -262,18 +264,17 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 	}
 	now := w.TimeOf(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		change, err := w.stopFor(ctx, r, why)
-		if err != nil {
+		if r, err = w.stopFor(ctx, r, why); err != nil {
 			return err
 		}
-		return w.Store.Commit(ctx, change)
+		return w.moved(ctx, r)
 	}
 	untried, err := w.Store.Replays.CountUntried(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
 	if sub.Circuit.Open || untried >= pay.ReplayStep {
-		return w.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
+		return w.moved(ctx, r.Wait(sub.Circuit.Open, now))
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
@@ -287,9 +288,9 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 			return err
 		}
 		if !untried.IsZero() {
-			return w.Store.Commit(ctx, r.Wait(false, now))
+			return w.moved(ctx, r.Wait(false, now))
 		}
-		return w.Store.Commit(ctx, r.End(now))
+		return w.moved(ctx, r.End(now))
 	}
 	next := make([]pay.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
@@ -304,5 +305,11 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return w.Store.Commit(ctx, r.Send(next, now))
+	r, begun := r.Send(next, now)
+	return w.moved(ctx, r, begun...)
+}
+
+// moved writes a replay's next step, with the deliveries that it begins.
+func (w *Webhooks) moved(ctx context.Context, r pay.Replay, begun ...pay.Delivery) error {
+	return w.Store.Commit(ctx, pay.Change{Replays: []pay.Replay{r}, Deliveries: begun})
 }

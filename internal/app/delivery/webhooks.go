@@ -347,8 +347,10 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		if err := bad.err(); err != nil {
 			return pay.Change{}, err
 		}
-		var change pay.Change
-		sub, change = read.Edit(e, w.TimeOf(scope))
+		if sub = read.Edit(e, w.TimeOf(scope)); sub.Version == read.Version {
+			return pay.Change{}, nil
+		}
+		change := pay.Change{Subscriptions: []pay.Subscription{sub}}
 		if sub.URL != read.URL && sub.URL != proved {
 			if err := w.proveEndpoint(ctx, sub); err != nil {
 				return change, err
@@ -381,13 +383,12 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
-	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
+	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
 		var sealed []byte
 		var preview string
 		secret, sealed, preview = w.newSecret(read.ID)
-		sub, change = read.Rotate(sealed, preview, w.TimeOf(scope))
-		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
-		return change, nil
+		sub = read.Rotate(sealed, preview, w.TimeOf(scope))
+		return pay.Change{Subscriptions: []pay.Subscription{sub}, Audit: w.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)}, nil
 	})
 	if err != nil {
 		return sub, "", err
@@ -400,9 +401,10 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pa
 // Errors: webhook_not_found.
 func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
 	return w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
-		change := read.Delete(w.TimeOf(scope))
-		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
-		return change, nil
+		return pay.Change{
+			Subscriptions: []pay.Subscription{read.Delete(w.TimeOf(scope))},
+			Audit:         w.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)}),
+		}, nil
 	})
 }
 

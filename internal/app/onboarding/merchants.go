@@ -114,14 +114,14 @@ func (ob *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string
 			return err
 		}
 		before := m.RefundFees
-		next, change, err := m.KeepFees(term)
-		if err != nil {
+		if m, err = m.KeepFees(term); err != nil {
 			return err
 		}
-		m = next
-		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
-			map[string]string{"refundFees": string(term), "before": string(before)})
-		return ob.Store.Commit(ctx, change)
+		return ob.Store.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{m},
+			Audit: ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
+				map[string]string{"refundFees": string(term), "before": string(before)}),
+		})
 	})
 	if err != nil {
 		return m, err
@@ -167,9 +167,9 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address st
 		if err != nil || m.Email == address {
 			return err
 		}
-		_, change := m.Move(address)
-		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
-		return ob.Store.Commit(ctx, change)
+		return ob.Store.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{m.Move(address)}, Audit: ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil),
+		})
 	})
 }
 
@@ -217,8 +217,9 @@ func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Chan
 // openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
 func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
 	shopID := ob.NewID("shp_", now)
-	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
+	shop := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
+	change := pay.Change{Shops: []pay.Shop{shop}}
 	change.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {

@@ -85,10 +85,15 @@ func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
-		next, write, err := s.Rebrand(change(s.Brand), logo)
+		brand, write := change(s.Brand), pay.Change{}
+		if logo != nil {
+			brand.Logo, write.Logos = logo.ID, []pay.Logo{*logo}
+		}
+		next, err := s.Rebrand(brand)
 		if err != nil {
 			return s, err
 		}
+		write.Shops = []pay.Shop{next}
 		write.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"hideFee": strconv.FormatBool(next.Brand.HideFee),

@@ -33,9 +33,11 @@ func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict boo
 		if err != nil || m.Strict == strict {
 			return m, err
 		}
-		next, change := m.Rehearse(strict)
-		change.Audit = sb.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
-		return next, sb.Store.Commit(ctx, change)
+		next := m.Rehearse(strict)
+		return next, sb.Store.Commit(ctx, pay.Change{
+			Merchants: []pay.Merchant{next},
+			Audit:     sb.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)}),
+		})
 	})
 	sb.Tenants.Forget(by.Merchant + "/" + by.Shop)
 	return set, err

@@ -38,11 +38,11 @@ func (sb *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Durat
 		if err != nil {
 			return c, err
 		}
-		next, change, err := c.Move(by)
+		next, err := c.Move(by)
 		if err != nil {
 			return c, err
 		}
-		return next, sb.Store.Commit(ctx, change)
+		return next, sb.Store.Commit(ctx, pay.Change{Clocks: []pay.Clock{next}})
 	})
 	if err != nil {
 		return pay.Clock{}, time.Time{}, err

@@ -48,11 +48,11 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 		next := pay.Verification{
 			ID: po.NewID(pay.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
 		}
-		var change pay.Change
-		v, change = next.Start(now)
-		change.Audit = po.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
-		made = true
-		err = po.Store.Commit(ctx, change)
+		v, made = next.Start(now), true
+		err = po.Store.Commit(ctx, pay.Change{
+			Verifications: []pay.Verification{v},
+			Audit:         po.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
+		})
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // another request was first: read what it made
 		}
@@ -147,12 +147,14 @@ func (po *Identity) List(ctx context.Context, status pay.VerificationStatus, mer
 }
 
 func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
-	_, change, err := v.Move(to, code, message, po.TimeOf(v.Scope))
+	next, err := v.Move(to, code, message, po.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = po.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
-	return po.Store.Commit(ctx, change)
+	return po.Store.Commit(ctx, pay.Change{
+		Verifications: []pay.Verification{next},
+		Audit:         po.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)}),
+	})
 }
 
 // ExpireVerifications ends those that nobody handed in. It returns how many it
