@@ -238,7 +238,7 @@ func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 func refusedCancel(t *testing.T, err error, from pay.Status) {
 	t.Helper()
 	shown, ok := errors.AsType[*pay.Error](err)
-	if !ok || shown.Code != pay.CodeConflictState || shown.Details.From != from {
+	if !ok || shown.Code != pay.CodeConflictState || shown.Details.From != string(from) {
 		t.Errorf("the cancel says %v, want a conflict with a payment that is %s", err, from)
 	}
 }

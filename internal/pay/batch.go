@@ -126,7 +126,7 @@ func (b Batch) move(to BatchStatus, approved string, now time.Time) (Batch, Chan
 }
 
 func (b Batch) conflict(action, message string) *Error {
-	return &Error{Code: CodeConflictState, Message: message + ": it is " + string(b.Status), Details: Details{From: Status(b.Status), Action: action}}
+	return &Error{Code: CodeConflictState, Message: message + ": it is " + string(b.Status), Details: Details{From: string(b.Status), Action: action}}
 }
 
 // Batchable reports whether a withdrawal waits for a batch of an account.

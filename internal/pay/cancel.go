@@ -24,7 +24,7 @@ func (p Payment) Canceling() bool { return p.Status == Pending && !p.CancelAsked
 // Errors: conflict_state where it is not pending, and where money of another amount has
 // come for it, which the operator deals with.
 func (p Payment) CheckCancel() error {
-	conflict := &Error{Code: CodeConflictState, Details: Details{From: p.Status, Action: "cancel"}}
+	conflict := &Error{Code: CodeConflictState, Details: Details{From: string(p.Status), Action: "cancel"}}
 	switch {
 	case p.Status != Pending:
 		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)

@@ -97,7 +97,7 @@ var verbsOf = map[ClaimKind][]ClaimVerb{
 func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if c.Status.Terminal() {
 		return "", &Error{Code: CodeClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
-			Details: Details{From: Status(c.Status), Action: string(v)}}
+			Details: Details{From: string(c.Status), Action: string(v)}}
 	}
 	next, ok := claimMoves[c.Status][v]
 	// While its refund is under way, a provider has the word and nobody else.
@@ -105,7 +105,7 @@ func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 		return next, nil
 	}
 	return "", &Error{Code: CodeConflictState, Message: fmt.Sprintf("a claim of type %s that is %s does not take %s now", c.Kind, c.Status, v),
-		Details: Details{From: Status(c.Status), Action: string(v)}}
+		Details: Details{From: string(c.Status), Action: string(v)}}
 }
 
 // Claim is a demand to give a payment's money back.

@@ -80,7 +80,7 @@ func TestClaimMatrix(t *testing.T) {
 						if len(change.Claims)+len(change.Payments)+len(change.Transfers)+len(change.Events) > 0 || next.Version != c.Version {
 							t.Errorf("a refused %s writes %+v", v, change)
 						}
-						if e.Details.From != Status(status) || e.Details.Action != string(v) {
+						if e.Details.From != string(status) || e.Details.Action != string(v) {
 							t.Errorf("the conflict tells from %q and action %q", e.Details.From, e.Details.Action)
 						}
 					}

@@ -168,7 +168,7 @@ func (d Delivery) Replay(now time.Time) (Delivery, error) {
 	if d.Status != DeadLetter && d.Status != DeliveryFailed {
 		return d, &Error{
 			Code: CodeConflictState, Message: "only a delivery that is failed or a dead letter can be replayed; this one is " + string(d.Status),
-			Details: Details{From: Status(d.Status), Action: "replay"},
+			Details: Details{From: string(d.Status), Action: "replay"},
 		}
 	}
 	d = d.again(now)

@@ -227,7 +227,7 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 		return next, change, nil
 	}
 	return w, Change{}, &Error{Code: CodeConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
-		Details: Details{From: Status(w.Status), Action: string(word)}}
+		Details: Details{From: string(w.Status), Action: string(word)}}
 }
 
 // denied reports whether a provider says that an attempt was refused, or never came, which
@@ -306,5 +306,5 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 		return p, Change{Payments: []Payment{p}}, nil
 	}
 	return p, Change{}, &Error{Code: CodeConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
-		Details: Details{From: p.Status, Action: string(w)}}
+		Details: Details{From: string(p.Status), Action: string(w)}}
 }

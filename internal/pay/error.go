@@ -95,7 +95,7 @@ type Details struct {
 	TransactionID string
 	RedirectURL   string
 	Attempts      []AttemptTrace
-	From          Status
+	From          string // the status that forbids it
 	Action        string
 	Right         string // that a key lacks
 	Balance       *Shortfall

@@ -18,10 +18,10 @@ func (p Payment) CheckChange() error {
 	switch {
 	case p.Status != Pending || !p.Hosted || p.Canceling():
 		return &Error{Code: CodeConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
-			Details: Details{From: p.Status, Action: "cancel"}}
+			Details: Details{From: string(p.Status), Action: "cancel"}}
 	case p.Holds():
 		return &Error{Code: CodeConflictState, Message: "money for this payment has come, or may have: it cannot be called off",
-			Details: Details{From: p.Status, Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
+			Details: Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
 	}
 	return nil
 }

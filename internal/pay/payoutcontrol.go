@@ -151,7 +151,7 @@ func (w Withdrawal) sentSince(at time.Time) bool {
 func (w Withdrawal) Approve(operator string, now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
 		return w, Change{}, &Error{Code: CodeConflictState, Message: fmt.Sprintf("the withdrawal is %s: only a pending one can be approved", w.Status),
-			Details: Details{From: Status(w.Status), Action: "approve"}}
+			Details: Details{From: string(w.Status), Action: "approve"}}
 	}
 	w = w.next(now)
 	w.ApprovedBy = operator

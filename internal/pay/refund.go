@@ -133,7 +133,7 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 // checkRefund says why a refund is not possible.
 func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	conflict := func(reason, message string) error {
-		return &Error{Code: CodeConflictState, Message: message, Details: Details{From: p.Status, Action: "refund", Reason: reason}}
+		return &Error{Code: CodeConflictState, Message: message, Details: Details{From: string(p.Status), Action: "refund", Reason: reason}}
 	}
 	if _, ok := p.Status.After(Refunding); !ok {
 		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")

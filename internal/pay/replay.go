@@ -191,7 +191,7 @@ func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
 	case ReplayStopped:
 		return r, nil
 	case ReplayDone:
-		return r, &Error{Code: CodeConflictState, Message: "the replay is done: there is nothing left to stop", Details: Details{From: Status(r.Status), Action: "stop"}}
+		return r, &Error{Code: CodeConflictState, Message: "the replay is done: there is nothing left to stop", Details: Details{From: string(r.Status), Action: "stop"}}
 	}
 	r.Status, r.DueAt, r.Why, r.ResumeFrom = ReplayStopped, time.Time{}, why, r.AfterAt
 	if !untaken.IsZero() && untaken.Before(r.AfterAt) {

@@ -160,7 +160,7 @@ func (b Buyer) Or(told Buyer) Buyer {
 // direct charge, whose shop does the asking.
 func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 	if !p.Retriable() {
-		return Session{}, &Error{Code: CodeConflictState, Message: "there is nothing to try again", Details: Details{From: p.Status, Action: "retry"}}
+		return Session{}, &Error{Code: CodeConflictState, Message: "there is nothing to try again", Details: Details{From: string(p.Status), Action: "retry"}}
 	}
 	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.ReturnURL, After: p.ID}, nil
 }

@@ -289,7 +289,7 @@ func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
 	switch s.Status {
 	case BatchOpen:
 		return s, Change{}, &Error{Code: CodeConflictState, Message: "the settlement is open: it can be paid once it is closed",
-			Details: Details{From: Status(s.Status), Action: string(BatchPaid)}}
+			Details: Details{From: string(s.Status), Action: string(BatchPaid)}}
 	case BatchPaid:
 		return s, Change{}, NewError(CodeSettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
 	}

@@ -91,7 +91,7 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 	}
 	if !ok {
 		return v, &Error{Code: CodeConflictState, Message: "the verification cannot go from " + string(v.Status) + " to " + string(to),
-			Details: Details{From: Status(v.Status), Action: string(to)}}
+			Details: Details{From: string(v.Status), Action: string(to)}}
 	}
 	v.Version++
 	v.Status, v.UpdatedAt, v.DueAt = to, now, time.Time{}

@@ -112,7 +112,7 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
-			Details: Details{From: Status(w.Status), Action: "withdraw"}}
+			Details: Details{From: string(w.Status), Action: "withdraw"}}
 		if w.Status == WalletPending {
 			e.Message = "the wallet is in its cool-down: wait until " + w.ActiveAt.UTC().Format(time.RFC3339)
 		}
@@ -153,7 +153,7 @@ func (w Withdrawal) Created() Withdrawal {
 func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
 		return w, Change{}, &Error{Code: CodeConflictState, Message: "only a pending withdrawal can be canceled",
-			Details: Details{From: Status(w.Status), Action: "cancel"}}
+			Details: Details{From: string(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)
 	w.Status, w.DueAt, w.Waiting = WithdrawalCanceled, time.Time{}, ""

@@ -62,7 +62,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
 			t.Errorf("an open verification gives the levels %v (%v)", levels, err)
 		}
-		v, err := v.Move(pay.KYCVerified, "", "", noon)
+		v, err = v.Move(pay.KYCVerified, "", "", noon)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Verifications: []pay.Verification{v}}))
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []pay.KYCLevel{pay.KYCBasic}) {
@@ -88,10 +88,11 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != usual.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
-		_, change = pay.Verification{ID: "kyc_A", Scope: acme}.Start(noon)
-		must(t, s.Commit(ctx, pay.Change{Verifications: []pay.Verification{v}}))
-		_, change = pay.Verification{ID: "kyc_B", Scope: acme}.Start(noon)
-		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
+		started := func(id string) pay.Change {
+			return pay.Change{Verifications: []pay.Verification{pay.Verification{ID: id, Scope: acme}.Start(noon)}}
+		}
+		must(t, s.Commit(ctx, started("kyc_A")))
+		if err := s.Commit(ctx, started("kyc_B")); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second open verification: %v, want ErrDuplicate", err)
 		}
 	})

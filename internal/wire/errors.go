@@ -123,7 +123,7 @@ type Details struct {
 	TransactionID string             `json:"transactionId,omitempty"`
 	RedirectURL   string             `json:"redirectUrl,omitempty"`
 	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
-	From          pay.Status         `json:"from,omitempty"`
+	From          string             `json:"from,omitempty"`
 	Action        string             `json:"action,omitempty"`
 	Right         string             `json:"right,omitempty" doc:"The right that the key lacks"`
 	Balance       *Shortfall         `json:"balance,omitempty" doc:"What there is for this, and what was requested"`

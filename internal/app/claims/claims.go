@@ -173,16 +173,16 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) 
 		}
 		switch {
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: his word was of that refund
-			return c, base.SaidOtherwise(string(pay.Declined), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:
-			return c, base.SaidOtherwise(c.Otherwise(v), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
 		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
-			return c, base.CallOnItsWay(pay.Status(c.Status), string(v))
+			return c, base.CallOnItsWay(c.Status, string(v))
 		}
 	}
 	return rf.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
-			return read, pay.Change{}, base.ChangedMeanwhile(pay.Status(read.Status), string(v)) // of a refund that he did not look at
+			return read, pay.Change{}, base.ChangedMeanwhile(read.Status, string(v)) // of a refund that he did not look at
 		}
 		now := rf.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)

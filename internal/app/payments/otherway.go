@@ -29,7 +29,7 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if !p.WayChanged() { // pressed twice: it is called off
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&pay.Error{Code: pay.CodeConflictState,
-				Message: "the payment was not chosen in a session: its shop does the asking", Details: pay.Details{From: p.Status, Action: "cancel"}}))
+				Message: "the payment was not chosen in a session: its shop does the asking", Details: pay.Details{From: string(p.Status), Action: "cancel"}}))
 		}
 		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
 			return p, "", err

@@ -72,7 +72,7 @@ func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.P
 
 func known(from pay.Status, w pay.Word) error {
 	return &pay.Error{Code: pay.CodeConflictState, Message: "the payment is " + string(from) + ": its end is known",
-		Details: pay.Details{From: from, Action: string(w)}}
+		Details: pay.Details{From: string(from), Action: string(w)}}
 }
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.

@@ -200,7 +200,7 @@ func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error
 // Errors: conflict_state.
 func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
-		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(b.Status), Action: "export", Reason: why},
+		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: string(b.Status), Action: "export", Reason: why},
 			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {

@@ -33,15 +33,15 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 		o.Kind = pay.PayoutAccepted // which its silence does not undo
 	}
 	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
-		return w, o.Kind, &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
+		return w, o.Kind, &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
 			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
-		return w, o.Kind, base.SaidOtherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
 	}
 	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
 	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
-		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
 		read, err := po.Store.Withdrawals.Any(ctx, r.ID)
@@ -49,7 +49,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 			return read, err
 		}
 		if read.Version != w.Version {
-			return read, base.ChangedMeanwhile(pay.Status(read.Status), string(r.Word))
+			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		if r.Reference != "" {
 			read.BankRef = r.Reference
@@ -79,7 +79,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(word), Reason: "in_batch"},
+	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: string(w.Status), Action: string(word), Reason: "in_batch"},
 		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
 }
 

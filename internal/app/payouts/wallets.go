@@ -53,7 +53,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 		taken, err := d.Store.Wallets.For(ctx, scope, fingerprint)
 		if err == nil {
 			return &pay.Error{Code: pay.CodeConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
-				Details: pay.Details{Reason: "duplicate_destination", From: pay.Status(taken.Status), Action: "create"}}
+				Details: pay.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err

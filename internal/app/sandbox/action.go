@@ -39,7 +39,7 @@ func (a Action) allows(p pay.Payment) error {
 	return &pay.Error{
 		Code:    pay.CodeConflictState,
 		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from),
-		Details: pay.Details{From: p.Status, Action: string(a)},
+		Details: pay.Details{From: string(p.Status), Action: string(a)},
 	}
 }
 

@@ -111,7 +111,7 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 	if !ok || !isSandbox {
 		return p, nil, &pay.Error{
 			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
-			Details: pay.Details{From: p.Status},
+			Details: pay.Details{From: string(p.Status)},
 		}
 	}
 	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true

@@ -196,7 +196,7 @@ func (e *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settle
 func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
 		return nil, &pay.Error{Code: pay.CodeConflictState, Message: "the settlement is open: its receipt is made when it closes",
-			Details: pay.Details{From: pay.Status(s.Status), Action: "report"}}
+			Details: pay.Details{From: string(s.Status), Action: "report"}}
 	}
 	if s.PDFAt.IsZero() {
 		return e.drawReceipt(ctx, s)
