@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // open returns the use cases over the database of a command.
@@ -34,14 +34,14 @@ type merchantCmd struct {
 
 type merchantCreateCmd struct {
 	database
-	Name     string       `required:"" help:"Name of the merchant and its shop."`
-	Email    string       `required:"" help:"Where the merchant is written to: one address."`
-	Industry string       `help:"What it sells."`
-	Tier     pay.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
-	Language pay.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
-	JSON     bool         `name:"json" help:"Print JSON."`
+	Name     string          `required:"" help:"Name of the merchant and its shop."`
+	Email    string          `required:"" help:"Where the merchant is written to: one address."`
+	Industry string          `help:"What it sells."`
+	Tier     tenant.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	Language tenant.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
+	JSON     bool            `name:"json" help:"Print JSON."`
 
-	RefundFees pay.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
+	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
 }
 
 // created is the shape of merchant create --json, which others depend on.

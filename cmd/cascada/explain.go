@@ -38,7 +38,7 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return json.NewEncoder(stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
-	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
+	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Price.Amount, p.Price.Local, e.Rail.Key, p.Environment())
 	if len(p.Attempts) == 0 {
 		fmt.Fprintln(stdout, "no account served it when it was made")
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"text/tabwriter"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 type kycCmd struct {
@@ -17,9 +17,9 @@ type kycCmd struct {
 
 type kycListCmd struct {
 	database
-	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
-	Merchant string                 `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Limit    atMost                 `default:"100" help:"How many at most."`
+	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
+	Merchant string                    `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Limit    atMost                    `default:"100" help:"How many at most."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -52,7 +52,7 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, pay.KYCVerified, "", "")
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCVerified, "", "")
 }
 
 type kycRejectCmd struct {
@@ -68,5 +68,5 @@ func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, pay.KYCRejected, c.Code, c.Message)
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCRejected, c.Code, c.Message)
 }

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 type merchantListCmd struct {
@@ -18,11 +18,11 @@ type merchantListCmd struct {
 
 // merchantLine is the shape of merchant list --json.
 type merchantLine struct {
-	ID    string     `json:"id"`
-	Name  string     `json:"name"`
-	Email string     `json:"email"`
-	Tier  pay.Tier   `json:"tier"`
-	Shops []shopLine `json:"shops"`
+	ID    string      `json:"id"`
+	Name  string      `json:"name"`
+	Email string      `json:"email"`
+	Tier  tenant.Tier `json:"tier"`
+	Shops []shopLine  `json:"shops"`
 }
 
 type shopLine struct {
@@ -86,9 +86,9 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantTermsCmd struct {
 	database
-	Merchant   string          `arg:"" help:"Merchant's id, mer_…"`
-	RefundFees *pay.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
-	JSON       bool            `name:"json" help:"Print JSON."`
+	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
+	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
+	JSON       bool               `name:"json" help:"Print JSON."`
 }
 
 func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {

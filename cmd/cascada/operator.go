@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 type operatorCmd struct {
@@ -27,7 +27,7 @@ type operatorJSON struct {
 	RemovedAt string `json:"removedAt,omitempty"`
 }
 
-func newOperatorJSON(o pay.Operator) operatorJSON {
+func newOperatorJSON(o tenant.Operator) operatorJSON {
 	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(timeForm)}
 	if !o.Active() {
 		told.RemovedAt = o.RemovedAt.Format(timeForm)

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 type shopCmd struct {
@@ -48,7 +48,7 @@ type shopBrandCmd struct {
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
-	var logo *pay.Logo
+	var logo *tenant.Logo
 	if c.Logo != "" {
 		body, err := os.ReadFile(c.Logo)
 		if err != nil {
@@ -65,7 +65,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b pay.Brand) pay.Brand {
+	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b tenant.Brand) tenant.Brand {
 		if c.Color != nil {
 			b.Color = *c.Color
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -161,7 +162,7 @@ func FuzzAmount(f *testing.F) {
 		if !ok || exact.Cmp(big.NewRat(usd.Minor, 100)) != 0 {
 			t.Fatalf("%q is taken, as %v", text, usd)
 		}
-		if usd.Minor < 1 || usd.Minor > pay.MaxAmount {
+		if usd.Minor < 1 || usd.Minor > acquirer.MaxAmount {
 			t.Errorf("%q is taken: %v", text, usd)
 		}
 	})

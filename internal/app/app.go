@@ -67,7 +67,7 @@ type Config struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender

@@ -18,7 +18,6 @@ const (
 var crowded = map[string]int{
 	"cmd/cascada":    42,
 	"internal/api":   35,
-	"internal/pay":   65,
 	"internal/store": 71,
 
 	"internal/pay.Payment":           52,

@@ -15,6 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -113,7 +115,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	must(t, err)
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
@@ -123,7 +125,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return made, err
 	}
 	_, err = create()
-	if shown, ok := errors.AsType[*pay.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
+	if shown, ok := errors.AsType[*problem.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
 		t.Fatalf("the outcome could not be written, and the caller is told %v", err)
 	}
 	database.Thaw()

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -56,7 +57,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	all.Wait() // ten seconds
 	close(goOn)
 	other.Wait()
-	var shown *pay.Error
+	var shown *problem.Error
 	if !errors.As(told, &shown) || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID != made.ID || made.ID == "" {
 		t.Errorf("the client, who sent no key, is told %q, and the payment is %q", told, made.ID)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -163,10 +165,10 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	late := b.late(t, a, clock)
 	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
 	must(t, err)
-	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
+	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
 	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
 	must(t, readErr)
-	var shown *pay.Error
+	var shown *problem.Error
 	if !away.Load() || !got.Calling() {
 		t.Fatalf("the refund was not made: %s", got)
 	}

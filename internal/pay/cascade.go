@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Route is a rail at a provider.
@@ -60,7 +62,7 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
 	if from.Version == 0 {
-		change.Events = []Event{p.early(PaymentCreated, "", now)}
+		change.Events = []Event{p.early(hook.PaymentCreated, "", now)}
 	}
 	return p, change
 }
@@ -103,10 +105,10 @@ func (p Payment) inHand() bool {
 // Exhaust fails a payment that no provider serves (ERR-18).
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
-	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
+	p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
 	p, change := p.finish(from, now)
 	if from.Version == 0 {
-		change.Events = append([]Event{from.written(from, now).early(PaymentCreated, "", now)}, change.Events...)
+		change.Events = append([]Event{from.written(from, now).early(hook.PaymentCreated, "", now)}, change.Events...)
 	}
 	return p, change
 }
@@ -133,8 +135,8 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	switch o.Kind {
 	case Approved:
-		if p.FormURL == "" { // approved at once: the shopper has seen no other
-			p.FormURL, p.Data = o.FormURL, o.Data
+		if p.Page.FormURL == "" { // approved at once: the shopper has seen no other
+			p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 		}
 		return p.complete(from, attempt.Order, o, now)
 	case Awaiting:
@@ -170,7 +172,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
 	if p.Status == Pending && from.Status != Pending && p.Sequence == 0 {
-		change.Events = []Event{p.early(PaymentPending, from.Status, now)}
+		change.Events = []Event{p.early(hook.PaymentPending, from.Status, now)}
 	}
 	return p, change
 }
@@ -178,7 +180,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 // misfits reports whether a provider says that something else was paid than what
 // was asked for.
 func (p Payment) misfits(o Outcome) bool {
-	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Local
+	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Price.Local
 }
 
 // amountMismatch is the decline of an attempt whose provider tells of another
@@ -201,7 +203,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 	p, told := p.misfit(attempt, o, from, now)
 	ends := p.Times.Expires
 	if ends.IsZero() {
-		ends = p.Times.Created.Add(p.Window)
+		ends = p.Times.Created.Add(p.Way.Window)
 	}
 	if !now.Before(ends) {
 		p = p.lapse(now).answer()
@@ -228,8 +230,8 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
 		return fmt.Sprintf("budget: %d tries are all there are", b.Attempts)
-	case !p.Sync && resumed:
-		if p.Window > 0 && since >= p.Window {
+	case !p.Way.Sync && resumed:
+		if p.Way.Window > 0 && since >= p.Way.Window {
 			return "budget: the time in which the shopper could have paid is over"
 		}
 	case b.Time > 0 && since >= b.Time:
@@ -246,17 +248,17 @@ func (p Payment) reason(o Outcome) Failure {
 		return otherAmount()
 	}
 	if o.Kind != Declined || o.Soft {
-		return Failure{Code: string(CodeCascadeExhausted), Message: "no provider could take the payment"}
+		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
 	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
 	switch {
-	case f.Code == "" && p.Sync:
-		f.Code = string(CodeCardDeclined)
+	case f.Code == "" && p.Way.Sync:
+		f.Code = string(problem.CardDeclined)
 	case f.Code == "":
 		f.Code = "declined"
 	}
 	if p.Challenged {
-		f.Code, f.Message = string(CodeThreeDSFailed), "the shopper did not pass the issuer's challenge"
+		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}
 	return f
 }
@@ -267,9 +269,9 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 		return p.wait(o, now)
 	}
 	p = p.move(Await, now)
-	p.FormURL, p.Data = o.FormURL, o.Data
-	p.Times.Expires = now.Add(p.Window)
-	p.Challenged = o.Code == CodeThreeDSRequired
+	p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
+	p.Times.Expires = now.Add(p.Way.Window)
+	p.Challenged = o.Code == problem.ThreeDSRequired
 	if p.Answered == "" && !o.Played {
 		p.Answered = Pending
 	}
@@ -340,11 +342,11 @@ func (p Payment) lapse(now time.Time) Payment {
 func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
 	p.Captured = order
 	p = p.move(Complete, now).answer().written(from, now)
-	p, completed := p.event(PaymentCompleted, from.Status, now)
+	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
 	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
 	if o.Played {
 		var alias Event
-		p, alias = p.event(PaymentCaptured, from.Status, now)
+		p, alias = p.event(hook.PaymentCaptured, from.Status, now)
 		change.Events = append(change.Events, alias)
 	}
 	change.Payments = []Payment{p}
@@ -354,7 +356,7 @@ func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Pa
 // finish writes a payment that failed or expired, with the event that says so.
 func (p Payment) finish(from Payment, now time.Time) (Payment, Change) {
 	p = p.written(from, now)
-	p, event := p.event(PaymentFailed, from.Status, now)
+	p, event := p.event(hook.PaymentFailed, from.Status, now)
 	return p, Change{Payments: []Payment{p}, Events: []Event{event}}
 }
 
@@ -365,23 +367,23 @@ const NoProvider = "no_provider_for_method_region"
 // cannot go on, or nil (PAY-25, ERR-10). It tells the same
 // on every replay.
 func (p Payment) Refusal() error {
-	details := Details{TransactionID: p.ID}
+	details := problem.Details{TransactionID: p.ID}
 	switch {
 	case p.Answered == Pending && p.Challenged:
-		details.RedirectURL = p.FormURL
-		return &Error{Code: CodeThreeDSRequired, Details: details,
+		details.RedirectURL = p.Page.FormURL
+		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
 			Message: "the card's issuer wants the shopper to confirm: send them to details.redirectUrl"}
 	case p.Answered != Failed || p.Failure == nil:
 		return nil
-	case p.Failure.Code == string(CodeCascadeExhausted):
+	case p.Failure.Code == string(problem.CascadeExhausted):
 		details.Attempts = p.Trace()
 		details.Reason = "all_providers_failed"
 		if len(p.Attempts) == 0 {
 			details.Reason = NoProvider
 		}
-		return &Error{Code: CodeCascadeExhausted, Message: p.Failure.Message, Details: details}
-	case p.Sync:
-		return &Error{Code: Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
+		return &problem.Error{Code: problem.CascadeExhausted, Message: p.Failure.Message, Details: details}
+	case p.Way.Sync:
+		return &problem.Error{Code: problem.Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
 	}
 	return nil
 }

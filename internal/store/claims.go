@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -99,7 +100,7 @@ var (
 )
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
-func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (s *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	return one(ctx, s, selectClaim, claimsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
@@ -132,7 +133,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 
 // List lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope tenant.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := one(ctx, s, countClaims, scanInt, where...)
 	if err != nil {
@@ -171,6 +172,6 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
-func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	return one(ctx, s, selectFile, filesTable.scan(s), evidence, claim, scope.Shop, scope.Live)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -89,8 +90,8 @@ func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
 
 // orMoved leaves out that somebody else has decided a claim meanwhile.
 func orMoved(err error) error {
-	var moved *pay.Error
-	if errors.As(err, &moved) && (moved.Code == pay.CodeClaimAlreadyResolved || moved.Code == pay.CodeConflictState) {
+	var moved *problem.Error
+	if errors.As(err, &moved) && (moved.Code == problem.ClaimAlreadyResolved || moved.Code == problem.ConflictState) {
 		return nil // evidence or a ruling came at the last moment
 	}
 	return err

@@ -17,6 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -58,7 +60,7 @@ func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notif
 func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
-		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
+		return p, nil, problem.New(problem.NotFound, "there is no such provider account")
 	}
 	notices, err := l.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
@@ -80,7 +82,7 @@ func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notific
 // take applies one notice.
 func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
-		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
+		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
 	// The receipt keeps what a database takes: money must not wait for a letter.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
@@ -215,7 +217,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = l.Noted(l.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		change.Audit = l.Noted(l.Self(), p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
 		return l.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
@@ -234,7 +236,7 @@ func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 	if err != nil {
 		return err
 	}
-	change.Audit = l.Noted(l.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	change.Audit = l.Noted(l.Self(), w.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
 	err = l.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
@@ -283,5 +285,5 @@ func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 		}
 	}
 	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
 }

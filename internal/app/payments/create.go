@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -114,7 +116,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 }
 
 // order resolves what was asked for into a payment that is not written yet.
-func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
 	usd, at, err := in.rates.Worth(scope.Live, n.Amount)
 	if err != nil {
 		return pay.Payment{}, err
@@ -132,7 +134,7 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 			return pay.Payment{}, err
 		}
 	}
-	var serving pay.Accounts
+	var serving acquirer.Accounts
 	if n.Simulate == "" { // what is played takes every amount
 		serving = in.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -63,7 +64,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := po.TimeOf(w.Scope)
 	to, until, err := po.choosePayer(wallet, w, have, now)
-	refused, waits := errors.AsType[*pay.Error](err)
+	refused, waits := errors.AsType[*problem.Error](err)
 	if !waits {
 		return to, err
 	}

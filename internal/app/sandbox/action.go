@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -33,13 +34,13 @@ func (a Action) allows(p pay.Payment) error {
 	if a == Refunded || a == Chargeback {
 		from = pay.Completed
 	}
-	if p.Status == from && !(a == Chargeback && p.Disputed) {
+	if p.Status == from && !(a == Chargeback && p.Disputes.Any) {
 		return nil
 	}
-	return &pay.Error{
-		Code:    pay.CodeConflictState,
+	return &problem.Error{
+		Code:    problem.ConflictState,
 		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from),
-		Details: pay.Details{From: string(p.Status), Action: string(a)},
+		Details: problem.Details{From: string(p.Status), Action: string(a)},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -32,7 +33,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 		return p, err
 	}
 	if !sb.providers.StoodIn(p) {
-		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
+		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
 	plays := map[BankAction]Action{
 		BankPay: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
@@ -41,17 +42,17 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 		if err := Paid.allows(p); err != nil {
 			return p, err
 		}
-		less := money.New(p.Local.Minor-1, p.Local.Currency)
+		less := money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)
 		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
 	play, known := plays[action]
 	if !known {
-		return p, pay.FieldError(pay.CodeInvalidRequest, "action", "there is no such action")
+		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
 	}
 	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
 		return p, err
 	}
-	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, nil, cause)
+	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -40,9 +44,9 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, action Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []hook.EventType, error) {
 	if scope.Live {
-		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return pay.Payment{}, nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	before, err := sb.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {
@@ -52,7 +56,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, act
 	if err != nil {
 		return p, nil, err
 	}
-	fired := make([]pay.EventType, 0, len(events))
+	fired := make([]hook.EventType, 0, len(events))
 	for _, e := range events {
 		fired = append(fired, e.Type)
 	}
@@ -81,7 +85,7 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause
 	if action == Refunded {
 		return sb.refund(ctx, p, cause)
 	}
-	n := sandbox.Notification{Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}
+	n := sandbox.Notification{Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}
 	switch action {
 	case Paid:
 		n.Status = "paid"
@@ -109,17 +113,17 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 	attempt, ok := p.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
-		return p, nil, &pay.Error{
-			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
-			Details: pay.Details{From: string(p.Status)},
+		return p, nil, &problem.Error{
+			Code: problem.ConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
+			Details: problem.Details{From: string(p.Status)},
 		}
 	}
 	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
 		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, may, cause)
-		var shown *pay.Error
-		if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
+		var shown *problem.Error
+		if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 			continue // its fault: the provider was refused, and the payment stays as it is
 		}
 		if err != nil {
@@ -134,7 +138,7 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 // refund gives all that is left back, by the code of a refund call.
 func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Played: true},
-		Refunded.allows, pay.Actor{}, base.Idempotency{}, cause)
+		Refunded.allows, audit.Actor{}, base.Idempotency{}, cause)
 	if err != nil {
 		return p, nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Rehearse refuses a shopper whom production's providers would refuse (SBX-13). A strict sandbox asks
@@ -15,10 +17,10 @@ import (
 // "" for one that it has not.
 //
 // Errors: invalid_request with all that is wrong.
-func Rehearse(b pay.Buyer, rail pay.Rail, email, documentID, phone string) error {
-	var issues []pay.Issue
+func Rehearse(b pay.Buyer, rail acquirer.Rail, email, documentID, phone string) error {
+	var issues []problem.Issue
 	add := func(path, message string) {
-		issues = append(issues, pay.Issue{Path: path, Message: path + " " + message})
+		issues = append(issues, problem.Issue{Path: path, Message: path + " " + message})
 	}
 	if email != "" && b.Email != "" && !regularEmail(b.Email) {
 		add(email, "is no address that providers take: want a name, @ and a domain with a dot, such as ana@example.com")
@@ -34,7 +36,7 @@ func Rehearse(b pay.Buyer, rail pay.Rail, email, documentID, phone string) error
 	if len(issues) == 0 {
 		return nil
 	}
-	return &pay.Error{Code: pay.CodeInvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: pay.Details{Issues: issues}}
+	return &problem.Error{Code: problem.InvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: problem.Details{Issues: issues}}
 }
 
 // regularEmail reports whether an address is of the kind that providers take: of those that the

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // What providers refuse is refused, field by field, under the names that the caller's request has.
 func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
-	pix := pay.Rail{Country: "BRA", Document: "CPF"}
+	pix := acquirer.Rail{Country: "BRA", Document: "CPF"}
 	for _, c := range []struct {
 		name string
 		b    pay.Buyer
-		rail pay.Rail
+		rail acquirer.Rail
 		want string // the paths
 	}{
 		{"nothing", pay.Buyer{}, pix, ""},
@@ -31,18 +33,18 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 		{"a phone that is long", pay.Buyer{Phone: "+5511987654321000"}, pix, "p"},
 		{"a country that begins with zero", pay.Buyer{Phone: "+05511987654321"}, pix, "p"},
 		{"a wrong check digit", pay.Buyer{Document: "529.982.247-26"}, pix, "d"},
-		{"a method without a document", pay.Buyer{Document: "X"}, pay.Rail{Country: "MEX"}, ""},
+		{"a method without a document", pay.Buyer{Document: "X"}, acquirer.Rail{Country: "MEX"}, ""},
 		{"all wrong", pay.Buyer{Email: "ana@localhost", Phone: "1", Document: "1"}, pix, "e p d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := sandbox.Rehearse(c.b, c.rail, "e", "d", "p")
 			var paths []string
-			var refused *pay.Error
+			var refused *problem.Error
 			if errors.As(err, &refused) {
 				for _, i := range refused.Details.Issues {
 					paths = append(paths, i.Path)
 				}
-				if refused.Code != pay.CodeInvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Message, paths[0]+" is no ") {
+				if refused.Code != problem.InvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Message, paths[0]+" is no ") {
 					t.Errorf("it is refused with %s, %s: %s", refused.Code, refused.Param, refused.Message)
 				}
 			}

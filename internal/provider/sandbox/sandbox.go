@@ -20,6 +20,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -103,7 +104,7 @@ func (p *Provider) SetFault(f Fault) error {
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch p.fault.Load() {
 	case Decline:
-		return pay.Outcome{Kind: pay.Declined, Soft: true, Code: pay.CodeCardDeclined, Decline: "issuer_unavailable", Message: "declined"}
+		return pay.Outcome{Kind: pay.Declined, Soft: true, Code: problem.CardDeclined, Decline: "issuer_unavailable", Message: "declined"}
 	case Error:
 		return pay.Outcome{Kind: pay.Errored, Decline: "processing_error"}
 	case Down:
@@ -158,21 +159,21 @@ func (p *Provider) answer(r provider.Request) pay.Outcome {
 
 // card answers by the cents of the amount, an ISO 8583 response code.
 func (p *Provider) card(r provider.Request) pay.Outcome {
-	declined := func(code pay.Code, reason, message string) pay.Outcome {
+	declined := func(code problem.Code, reason, message string) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message, ProviderRef: p.ref(r)}
 	}
 	switch cents(r.Amount) {
 	case 5:
-		return declined(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge")
+		return declined(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge")
 	case 51:
-		return declined(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds")
+		return declined(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds")
 	case 54:
-		return declined(pay.CodeExpiredCard, "expired_card", "the card has expired")
+		return declined(problem.ExpiredCard, "expired_card", "the card has expired")
 	case 59:
-		return declined(pay.CodeFraudBlocked, "fraud_suspected", "the risk engine blocked the charge")
+		return declined(problem.FraudBlocked, "fraud_suspected", "the risk engine blocked the charge")
 	case 65:
 		o := p.await(r)
-		o.Code = pay.CodeThreeDSRequired
+		o.Code = problem.ThreeDSRequired
 		return o
 	case 91:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "issuer_unavailable"}

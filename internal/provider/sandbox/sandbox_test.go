@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -37,11 +38,11 @@ func read(p *sandbox.Provider, n provider.Notification) (pay.Notice, error) {
 func TestCardAnswersByTheCents(t *testing.T) {
 	for cents, want := range map[int64]pay.Outcome{
 		1000: {Kind: pay.Approved},
-		1005: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor"},
-		1051: {Kind: pay.Declined, Code: pay.CodeInsufficientFunds},
-		1054: {Kind: pay.Declined, Code: pay.CodeExpiredCard},
-		1059: {Kind: pay.Declined, Code: pay.CodeFraudBlocked},
-		1065: {Kind: pay.Awaiting, Code: pay.CodeThreeDSRequired},
+		1005: {Kind: pay.Declined, Code: problem.CardDeclined, Decline: "do_not_honor"},
+		1051: {Kind: pay.Declined, Code: problem.InsufficientFunds},
+		1054: {Kind: pay.Declined, Code: problem.ExpiredCard},
+		1059: {Kind: pay.Declined, Code: problem.FraudBlocked},
+		1065: {Kind: pay.Awaiting, Code: problem.ThreeDSRequired},
 		1091: {Kind: pay.Unavailable},
 		1096: {Kind: pay.Unknown},
 	} {
