@@ -460,7 +460,7 @@ func placesOf(rails []acquirer.Rail, name func(string) string) []option {
 
 // abandoned is the shop's address for a shopper who does not want to pay.
 func abandoned(s pay.Session) (address, host string) {
-	return back(pay.Payment{Page: pay.Page{ReturnURL: s.ReturnURL}})
+	return back(pay.Payment{Page: pay.PaymentPage{ReturnURL: s.ReturnURL}})
 }
 
 // listed is a part of the methods, for the template that shows them.

@@ -29,7 +29,7 @@ type Payment struct {
 	Buyer    Buyer
 	Purchase Purchase
 	Terms    PaymentTerms
-	Page     Page
+	Page     PaymentPage
 
 	Attempts   []Attempt
 	Owner      string   // the node that has a call or an answer of it in hand, or ""
@@ -88,8 +88,8 @@ type PaymentTerms struct {
 	RefundFees tenant.RefundFees
 }
 
-// Page is what the shopper sees of the payment, and where.
-type Page struct {
+// PaymentPage is what the shopper sees of the payment, and where.
+type PaymentPage struct {
 	Hosted    bool
 	ReturnURL string
 	Lang      string // in which the shopper asked for our pages when choosing, or ""
@@ -209,7 +209,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window}, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Terms: PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
-		Page: Page{Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
+		Page: PaymentPage{Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }
