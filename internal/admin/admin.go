@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -55,7 +55,6 @@ func New(c Config) (http.Handler, error) {
 	config := huma.DefaultConfig("Cascada for operators", "1")
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true // of replies; bodies say that they take no others
-	config.RejectUnknownQueryParameters = true       // a misspelt one is not the default
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
 	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
@@ -113,7 +112,7 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 		switch {
 		case err == nil:
 			return out, nil
-		case errors.Is(err, store.ErrNotFound):
+		case base.Absent(err):
 			err = problem.New(missing, err.Error())
 		}
 		return nil, wire.Show(ctx, a.Log, err)
@@ -129,7 +128,11 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
+	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // a misspelt one is not the default
+	if err == nil {
+		err = wire.CheckContentType(ctx.Operation(), r)
+	}
+	if err != nil {
 		refuse(err)
 		return
 	}

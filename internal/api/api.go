@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -34,13 +35,12 @@ const Base = view.Base
 
 // API serves the merchants' endpoints.
 type API struct {
-	app    *app.App
-	offer  offer
-	log    *slog.Logger
-	gate   *Gate
-	huma   huma.API
-	mux    *http.ServeMux
-	bodies bodies
+	app   *app.App
+	offer offer
+	log   *slog.Logger
+	gate  *gate.Gate
+	huma  huma.API
+	mux   *http.ServeMux
 
 	needs   map[string]access // by operation id
 	exports *limit.Places     // files of payments that are being sent, by merchant
@@ -55,9 +55,9 @@ type API struct {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
+func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
+	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -65,7 +65,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	config.Servers = []*huma.Server{{URL: baseURL}}
 	// What is refused before credentials are looked at is a stranger's.
 	refuse := func(w http.ResponseWriter, r *http.Request, err error) {
-		gate.strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
+		gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
 	}
 	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: refuse}, Base, config)
 	api.huma.UseMiddleware(api.admit)
@@ -75,11 +75,11 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	notFound := func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, api.lost(r))
 	}
-	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux, notFound,
+	api.mux.Handle("/", gate.Strangers(web.Unrouted(api.mux, notFound,
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, api.wrongMethod(w, r))
 		}), api.writeError))
-	astray := gate.strangers(http.HandlerFunc(notFound), api.writeError)
+	astray := gate.Strangers(http.HandlerFunc(notFound), api.writeError)
 	routes := web.Routed(api.mux)
 	routed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !web.Straight(r) {
@@ -236,7 +236,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	call := Call{request: r, reply: w.Header(), offer: a.offer}
 	call.RequestID = web.RequestID(ctx.Context())
-	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
+	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.Peer(r)
 	if err := a.identify(ctx, &call); err != nil {
 		a.refuse(ctx, err)
 		return
@@ -254,9 +254,9 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if call.Merchant == "" {
-		defer a.bodies.ofStranger(r, call.reply, a.gate.Address(r))()
+		defer a.gate.StrangersBody(call.reply, r)()
 	} else {
-		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
+		defer a.gate.MerchantsBody(call.reply, r, call.Principal)()
 	}
 	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
 }
@@ -266,12 +266,12 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	op := ctx.Operation()
 	need, _ := op.Metadata[accessKey].(access)
 	if need == open || need == orNone && ctx.Header("Authorization") == "" {
-		return a.gate.stranger(call.reply, call.request)
+		return a.gate.Stranger(call.reply, call.request)
 	}
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
-		if call.refusal = err; need == orNone && unauthorized(err) { // the body may name what is good
-			return a.gate.stranger(call.reply, call.request)
+		if call.refusal = err; need == orNone && wire.Unauthorized(err) { // the body may name what is good
+			return a.gate.Stranger(call.reply, call.request)
 		}
 		return err
 	}
@@ -279,7 +279,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
 	a.app.Access.KeyUsed(principal)
-	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
+	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
 	if need != anyKey && call.Kind == tenant.Publishable {
@@ -296,7 +296,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return err
 	}
 	if op.Metadata[readKey] == true {
-		return a.gate.read(call.reply, call.Principal, ctx.Param("id"))
+		return a.gate.Read(call.reply, call.Principal, ctx.Param("id"))
 	}
 	return nil
 }
@@ -306,13 +306,13 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	scheme, credential, _ := strings.Cut(header, " ")
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
-		return principal, a.gate.guess(*call, "", func() error {
+		return principal, a.gate.Guess(call.reply, call.request, "", func() error {
 			err := problem.New(problem.MissingCredentials, send(call.request.Header))
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
 	}
-	return principal, a.gate.guess(*call, credential, func() (err error) {
+	return principal, a.gate.Guess(call.reply, call.request, credential, func() (err error) {
 		principal, err = a.app.Access.Authenticate(ctx.Context(), credential)
 		if err != nil {
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
@@ -322,7 +322,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.peer(r)}, err)
+	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.Peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 
@@ -339,18 +339,18 @@ const maxBody = 1 << 20
 // anything reads it.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	account := r.PathValue("account")
-	if err := a.gate.notice(w.Header(), r); err != nil {
+	if err := a.gate.Notice(w.Header(), r); err != nil {
 		a.writeError(w, r, err)
 		return
 	}
-	defer a.bodies.ofStranger(r, w.Header(), a.gate.Address(r))()
+	defer a.gate.StrangersBody(w.Header(), r)()
 	body, err := readBody(w, r)
 	if err != nil {
 		a.writeError(w, r, err)
 		return
 	}
 	if err := a.app.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
-		a.writeError(w, r, a.gate.badNotice(w.Header(), account, err))
+		a.writeError(w, r, a.gate.BadNotice(w.Header(), account, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

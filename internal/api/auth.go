@@ -83,7 +83,7 @@ func (a *API) authRoutes() {
 
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
 	var t auth.Tokens
-	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
+	err := a.gate.Try(call.reply, call.request, in.Body.APIKey, func() (err error) {
 		t, err = a.app.Access.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err
 	})
@@ -100,7 +100,7 @@ func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, err
 func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
 	t, err := a.app.Access.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
-		return nil, a.gate.refuse(call.reply, call.request, err)
+		return nil, a.gate.Refuse(call.reply, call.request, err)
 	}
 	out := &refreshOut{}
 	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
@@ -111,7 +111,7 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, error) {
 	var err error
 	if in.Body != nil && in.Body.RefreshToken != "" {
-		err = a.gate.refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
+		err = a.gate.Refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
 	} else if err = call.refusal; err == nil {
 		err = a.app.Access.Logout(ctx, call.Principal)
 	}

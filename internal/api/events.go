@@ -8,40 +8,33 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type eventsIn struct {
-	Page
-	Type     string `query:"type" doc:"Event name"`
-	ObjectID string `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
-	From     string `query:"from" doc:"Happened from: a date or a date-time, UTC where no zone is given"`
-	To       string `query:"to" doc:"Happened before"`
-	filter   store.EventFilter
+	wire.Page
+	Type     wire.Word[hook.EventType] `query:"type" doc:"Event name"`
+	ObjectID string                    `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	in.filter = store.EventFilter{Object: in.ObjectID, After: in.after, Limit: in.more(), Offset: in.offset}
+func (in *eventsIn) filter() pay.EventFilter {
+	f := pay.EventFilter{Page: in.Rows(), Span: in.Time(), Object: in.ObjectID}
 	if in.Type != "" {
-		in.filter.Types = []hook.EventType{hook.EventType(in.Type)}
-		if !slices.Contains(hook.EventTypes(), in.filter.Types[0]) {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, "type", wire.OneOf("type", in.Type, hook.EventTypes())))
-		}
+		f.Types = []hook.EventType{hook.EventType(in.Type)}
 	}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+	return f
 }
 
 type eventsOut struct {
 	Body struct {
 		Data       []view.EventBody `json:"data"`
-		Pagination Pagination       `json:"pagination"`
+		Pagination wire.Pagination  `json:"pagination"`
 	}
 }
 
@@ -67,7 +60,8 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	if in.Body.From == "" {
 		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("body.from"), "from is required"))
 	}
-	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
+	span, wrong := wire.Between(in.Body.From, in.Body.To)
+	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(hook.EventTypes(), hook.EventType(t)) {
 			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
@@ -84,13 +78,13 @@ type replaySpanOut struct{ Body view.SpanReplay }
 
 type replaysIn struct {
 	ID string `path:"id"`
-	Page
+	wire.Page
 }
 
 type replaysOut struct {
 	Body struct {
 		Data       []view.SpanReplay `json:"data"`
-		Pagination Pagination        `json:"pagination"`
+		Pagination wire.Pagination   `json:"pagination"`
 	}
 }
 
@@ -120,16 +114,13 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Events.List(ctx, scope, in.filter)
+	list, total, err := a.app.Events.List(ctx, scope, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &eventsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(e store.Event) string { return e.ID })
-	out.Body.Data = make([]view.EventBody, 0, len(list))
-	for _, e := range list {
-		out.Body.Data = append(out.Body.Data, e.Payload)
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(e pay.ToldEvent) string { return e.ID },
+		func(e pay.ToldEvent) view.EventBody { return e.Payload })
 	return out, nil
 }
 
@@ -178,16 +169,12 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Replays.List(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Replays.List(ctx, scope, in.ID, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &replaysOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r hook.Replay) string { return r.ID })
-	out.Body.Data = make([]view.SpanReplay, 0, len(list))
-	for _, r := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSpanReplay(r))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r hook.Replay) string { return r.ID }, view.NewSpanReplay)
 	return out, nil
 }
 

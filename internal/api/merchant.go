@@ -20,31 +20,12 @@ type meOut struct{ Body view.Profile }
 type balanceOut struct{ Body view.Balance }
 
 type methodsIn struct {
-	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
-	Channel string `query:"channel" doc:"ONLINE, CASH or CREDIT_CARD"`
-	Method  string `query:"method" doc:"Slug"`
-	filter  acquiring.MethodFilter
+	Catalog
+	Channel wire.Word[acquirer.Channel] `query:"channel"`
 }
 
-// Resolve reads the filter.
-func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
-	in.filter = acquiring.MethodFilter{Channel: acquirer.Channel(in.Channel), Method: in.Method}
-	if in.Country != "" {
-		country, ok := geo.Parse(in.Country)
-		if !ok {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", in.Country)))
-		}
-		in.filter.Country = country.Alpha3
-	}
-	if in.Channel != "" && !slices.Contains([]acquirer.Channel{acquirer.Online, acquirer.Cash, acquirer.CreditCard}, in.filter.Channel) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "channel", wire.OneOf("channel", in.Channel, []acquirer.Channel{acquirer.Online, acquirer.Cash, acquirer.CreditCard})))
-	}
-	if in.Method != "" {
-		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
-			issues = append(issues, told(err))
-		}
-	}
-	return issues
+func (in *methodsIn) filter() acquiring.MethodFilter {
+	return acquiring.MethodFilter{Country: in.alpha3, Channel: acquirer.Channel(in.Channel), Method: in.Method}
 }
 
 type methodsOut struct {
@@ -128,11 +109,11 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	if err != nil {
 		return nil, err
 	}
-	rails, total := a.app.Methods.RailList(call.Scope, in.filter)
+	rails, total := a.app.Methods.RailList(call.Scope, in.filter())
 	out := &methodsOut{}
 	b := &out.Body
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
-	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.filter.Country), optional(in.Channel), optional(in.Method)
+	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.alpha3), optional(string(in.Channel)), optional(in.Method)
 	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
 	usd := a.app.Rates.USD(call.Live)
 	for _, r := range rails {

@@ -24,7 +24,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -186,54 +185,61 @@ type createOut struct {
 	Body     view.Created
 }
 
-type listIn struct {
-	Page
-	Status          string `query:"status" doc:"One of the seven statuses"`
-	PaymentMethodID string `query:"paymentMethodId"`
-	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
-	MerchantOrderID string `query:"merchantOrderId"`
-	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
-	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
-	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
-	Method          string `query:"method" doc:"Slug"`
-	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To              string `query:"to" doc:"Created before"`
-	Format          string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
-	filter          store.Filter
+// Catalog is the methods that a query string selects.
+type Catalog struct {
+	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
+	Method  string `query:"method" doc:"Slug"`
+	alpha3  string
 }
 
-// Resolve reads the filter.
-func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	bad := func(param, message string) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, param, message))
-	}
-	in.filter = store.Filter{
-		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.after,
-	}
-	if in.Status != "" && !in.filter.Status.Valid() {
-		bad("status", wire.OneOf("status", in.Status, pay.Statuses()))
-	}
+// Resolve reads the country and looks the method up. A type that has this one inside and a Resolve of
+// its own calls it.
+func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			bad("country", countryIssue("country", in.Country))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", in.Country)))
 		}
-		in.filter.Country = country.Alpha3
-	}
-	if in.filter.Email = in.Email; in.Email != "" && !isEmail(in.Email) {
-		bad("email", "email"+emailIssue)
+		in.alpha3 = country.Alpha3
 	}
 	if in.Method != "" {
 		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
 			issues = append(issues, told(err))
 		}
 	}
-	issues = append(issues, in.price(ctx)...)
-	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
-		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
+	return issues
+}
+
+type listIn struct {
+	wire.Page
+	Status          wire.Word[pay.Status] `query:"status" doc:"One of the seven statuses"`
+	PaymentMethodID string                `query:"paymentMethodId"`
+	Catalog
+	MerchantOrderID string `query:"merchantOrderId"`
+	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
+	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
+	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
+	wire.Span
+	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
+	filter pay.PaymentFilter
+}
+
+// Resolve reads the filter.
+func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx))
+	in.filter = pay.PaymentFilter{
+		Page: in.Rows(), Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
 	}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+	if in.Email != "" && !isEmail(in.Email) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "email", "email"+emailIssue))
+	}
+	issues = append(issues, in.price(ctx)...)
+	if after := in.filter.After; after != "" && !strings.HasPrefix(after, pay.PaymentPrefix) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, in.CursorParam(), in.CursorParam()+" must be the id of a payment: send the nextCursor of the page before"))
+	}
+	issues = append(issues, in.Span.Resolve(ctx)...)
+	in.filter.Span = in.Time()
+	return issues
 }
 
 // price reads the amount and what it is in.
@@ -260,7 +266,7 @@ func (in *listIn) price(ctx huma.Context) []error {
 
 type listOutBody struct {
 	Data       []view.Transaction `json:"data"`
-	Pagination Pagination         `json:"pagination"`
+	Pagination wire.Pagination    `json:"pagination"`
 }
 
 type getIn struct {
@@ -417,18 +423,14 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	if in.Format == "csv" {
 		return a.exportPayments(ctx, call, scope, in)
 	}
-	in.filter.Limit, in.filter.Offset = in.more(), in.offset
 	list, total, err := a.app.Payments.List(ctx, scope, in.filter)
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := listOutBody{}
-	list, out.Pagination = pageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID })
-	out.Pagination.TotalCapped = total == store.MostCounted && (in.Email != "" || in.Amount != "") && in.MerchantOrderID == ""
-	out.Data = make([]view.Transaction, 0, len(list))
-	for _, p := range list {
-		out.Data = append(out.Data, view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))
-	}
+	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
+		func(p pay.Payment) view.Transaction { return view.NewTransaction(p).ForShop(p, a.app.CheckoutURL) })
+	out.Pagination.TotalCapped = total == pay.MostCounted && in.filter.Capped()
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
 		to.SetStatus(http.StatusOK)

@@ -157,10 +157,3 @@ func publishPurchases(schemas map[string]any) {
 	properties, _ := item["properties"].(map[string]any)
 	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": description(properties["unitAmount"]), "examples": []any{12.75}}
 }
-
-// description is what a schema says of itself, "" for nothing.
-func description(schema any) string {
-	fields, _ := schema.(map[string]any)
-	text, _ := fields["description"].(string)
-	return text
-}

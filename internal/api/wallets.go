@@ -61,14 +61,14 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 type walletOut struct{ Body view.Wallet }
 
 type walletsIn struct {
-	Page
-	Status string `query:"status" enum:"pending_verification,active,disabled"`
+	wire.Page
+	Status wire.Word[pay.WalletStatus] `query:"status"`
 }
 
 type walletsOut struct {
 	Body struct {
-		Data       []view.Wallet `json:"data"`
-		Pagination Pagination    `json:"pagination"`
+		Data       []view.Wallet   `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -121,20 +121,17 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.read())
+	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	out := &walletsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID })
-	out.Body.Data = make([]view.Wallet, 0, len(list))
-	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWallet(w, unpayable(w)))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID },
+		func(w pay.Wallet) view.Wallet { return view.NewWallet(w, unpayable(w)) })
 	return out, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -45,12 +46,12 @@ type rotateOut struct {
 	}
 }
 
-type subscriptionsIn struct{ Page }
+type subscriptionsIn struct{ wire.Page }
 
 type subscriptionsOut struct {
 	Body struct {
 		Data       []view.Subscription `json:"data"`
-		Pagination Pagination          `json:"pagination"`
+		Pagination wire.Pagination     `json:"pagination"`
 	}
 }
 
@@ -102,16 +103,12 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.read())
+	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &subscriptionsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s hook.Subscription) string { return s.ID })
-	out.Body.Data = make([]view.Subscription, 0, len(list))
-	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSubscription(s))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s hook.Subscription) string { return s.ID }, view.NewSubscription)
 	return out, nil
 }
 

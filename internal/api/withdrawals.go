@@ -11,7 +11,6 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -69,25 +68,20 @@ type withdrawOut struct {
 type withdrawalOut struct{ Body view.Withdrawal }
 
 type withdrawalsIn struct {
-	Page
-	Status   string `query:"status" enum:"pending,processing,completed,failed,canceled"`
-	WalletID string `query:"walletId"`
-	From     string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To       string `query:"to" doc:"Created before"`
-	filter   store.WithdrawalFilter
+	wire.Page
+	Status   wire.Word[pay.WithdrawalStatus] `query:"status"`
+	WalletID string                          `query:"walletId"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, After: in.after, Limit: in.more(), Offset: in.offset}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+func (in *withdrawalsIn) filter() pay.WithdrawalFilter {
+	return pay.WithdrawalFilter{Page: in.Rows(), Span: in.Time(), Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID}
 }
 
 type withdrawalsOut struct {
 	Body struct {
 		Data       []view.Withdrawal `json:"data"`
-		Pagination Pagination        `json:"pagination"`
+		Pagination wire.Pagination   `json:"pagination"`
 	}
 }
 
@@ -146,16 +140,12 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter)
+	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &withdrawalsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Withdrawal) string { return w.ID })
-	out.Body.Data = make([]view.Withdrawal, 0, len(list))
-	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWithdrawal(w))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(w pay.Withdrawal) string { return w.ID }, view.NewWithdrawal)
 	return out, nil
 }
 

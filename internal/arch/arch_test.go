@@ -32,7 +32,7 @@ var dependencies = map[string]string{
 	"filippo.io/age":                        "internal/backup cmd/cascada",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada",
-	"github.com/danielgtaylor/huma":         "internal/api internal/admin internal/view internal/wire",
+	"github.com/danielgtaylor/huma":         "internal/api internal/api/openapi internal/admin internal/view internal/wire",
 	"github.com/go-json-experiment/json":    "internal/wire",
 	"github.com/golang-jwt/jwt":             "internal/app/auth",
 	"github.com/emersion/go-sasl":           "internal/mail internal/mailtest",

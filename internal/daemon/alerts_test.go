@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
@@ -58,7 +58,7 @@ func ours() told {
 		"outcome":   {string(mails.MailSent), string(mails.MailRetried), string(mails.MailFailed)},
 		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
 		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},
-		"bucket": slices.Collect(maps.Keys(api.NewGate(nil, nil, nil, nil, time.Now).Refusals())),
+		"bucket": slices.Collect(maps.Keys(gate.New(nil, nil, nil, nil, time.Now).Refusals())),
 	}}
 	for _, s := range pay.Statuses() {
 		t.values["status"] = append(t.values["status"], string(s))

@@ -1,7 +1,7 @@
 package daemon
 
 import (
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,7 +10,7 @@ import (
 // storeCollector reads what this process counts when it is asked. It asks no database.
 type storeCollector struct {
 	app  *app.App
-	gate *api.Gate
+	gate *gate.Gate
 }
 
 var (

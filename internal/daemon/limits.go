@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -51,11 +51,11 @@ func (l Limits) check() error {
 
 // openLimits returns the API's limits, nil for none, and the Redis that they are
 // shared in, nil without one. The figures have been checked.
-func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *api.Limits, shared *limit.Redis, err error) {
+func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *gate.Limits, shared *limit.Redis, err error) {
 	if l == nil {
 		return nil, nil, nil
 	}
-	limits = &api.Limits{
+	limits = &gate.Limits{
 		Limiter: limit.NewLocal(), Tiers: l.Tiers, Sandbox: l.Sandbox, Logins: l.Logins, Poll: l.Poll, Open: l.Open, Refused: l.Refused,
 	}
 	if l.Redis != "" {

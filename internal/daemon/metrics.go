@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
@@ -105,7 +105,7 @@ func (m *metrics) sent(spans int, err error) {
 }
 
 // of tells of a service, too, and of the program that it is.
-func (m *metrics) of(a *app.App, gate *api.Gate, version string) {
+func (m *metrics) of(a *app.App, gate *gate.Gate, version string) {
 	m.registry.MustRegister(storeCollector{a, gate}, &gauges{app: a, first: time.Now()})
 	build := newBuildInfo()
 	build.WithLabelValues(version, runtime.Version(), a.Engine()).Set(1)

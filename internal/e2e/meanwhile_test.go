@@ -15,7 +15,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator asks about a payment of which nobody knows anything; while his question
@@ -129,7 +128,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	clock.advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {

@@ -20,7 +20,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -255,6 +254,6 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 	}
 }
 
-func claimsOf(payment string) store.ClaimFilter {
-	return store.ClaimFilter{Payment: payment, Limit: 10}
+func claimsOf(payment string) pay.ClaimFilter {
+	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator says that a payment was paid while its only call is on its way (no answer
@@ -41,7 +40,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	clock.advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := a.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := a.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
 	_, _, ruled := a.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})

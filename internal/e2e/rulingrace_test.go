@@ -17,7 +17,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator rejects a refund while another node tells the provider again, between his
@@ -139,7 +138,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	clock.advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
@@ -249,7 +248,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	clock.advance(time.Second)
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})

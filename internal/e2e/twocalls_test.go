@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Of two calls under one reference the second is taken and the shopper has the voucher;
@@ -66,7 +65,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
@@ -155,7 +154,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	before := list[0].Status
 	close(firstDone)

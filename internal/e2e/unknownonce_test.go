@@ -115,7 +115,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"evidence": func(t *testing.T, b *blind) func() error {
 			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
 			must(t, err)
-			list, _, err := b.Claims.List(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
+			list, _, err := b.Claims.List(ctx, b.who.Scope, pay.ClaimFilter{Page: pay.Page{Limit: 10}})
 			must(t, err)
 			return func() error {
 				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -152,7 +152,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 			t.Errorf("%s did not prove whose it is: %v", foreign, err)
 		}
 	}
-	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, store.Page{Limit: 10}); err != nil || len(list) != 0 {
+	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, pay.Page{Limit: 10}); err != nil || len(list) != 0 {
 		t.Errorf("refused endpoints are kept: %v, %v", list, err)
 	}
 	sub, err := subscribe(live, "https://ours.example/")

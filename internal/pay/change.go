@@ -104,6 +104,14 @@ type Event struct {
 	Payload []byte // the body that is sent; made before the commit
 }
 
+// ToldEvent is what was told of an event.
+type ToldEvent struct {
+	ID      string
+	Type    hook.EventType
+	At      time.Time
+	Payload []byte
+}
+
 // event returns the payment's next event, and p with the event counted.
 func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Payment, Event) {
 	p.Sequence++

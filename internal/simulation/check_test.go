@@ -101,11 +101,11 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 			return nil, err
 		}
 	}
-	if all.claims, err = s.Claims.ListAny(ctx, store.ClaimFilter{Limit: 100_000}); err != nil {
+	if all.claims, err = s.Claims.ListAny(ctx, pay.ClaimFilter{Page: pay.Page{Limit: 100_000}}); err != nil {
 		return nil, err
 	}
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
+		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, pay.WithdrawalFilter{Page: pay.Page{Limit: 100_000}})
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // staff lets the operator work while things go wrong. He has a process of his own, as who
@@ -118,7 +117,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 // ruleRefunds says of refunds under way what their providers' books say, and what becomes of
 // money that came late.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	all, err := w.eye.Claims.ListAny(context.Background(), store.ClaimFilter{Limit: 1000})
+	all, err := w.eye.Claims.ListAny(context.Background(), pay.ClaimFilter{Page: pay.Page{Limit: 1000}})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return

@@ -110,16 +110,6 @@ func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	return one(ctx, s, selectAnyClaim, claimsTable.scan(s), id)
 }
 
-// ClaimFilter selects claims. Empty fields select all.
-type ClaimFilter struct {
-	Status  pay.ClaimStatus
-	Kind    pay.ClaimKind
-	Payment string
-	After   string // ids older than this one
-	Limit   int
-	Offset  int
-}
-
 var (
 	// A shop has few claims beside its payments; its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
@@ -133,7 +123,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 
 // List lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *Claims) List(ctx context.Context, scope tenant.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := one(ctx, s, countClaims, scanInt, where...)
 	if err != nil {
@@ -144,7 +134,7 @@ func (s *Claims) List(ctx context.Context, scope tenant.Scope, f ClaimFilter) ([
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
-func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
+func (s *Claims) ListAny(ctx context.Context, f pay.ClaimFilter) ([]pay.Claim, error) {
 	return many(ctx, s, listAnyClaims, claimsTable.scan(s), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 

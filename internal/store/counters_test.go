@@ -97,7 +97,9 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			}
 		})
 		// All days, and those from a morning on, which are added up in another way.
-		for i, f := range []store.Filter{{}, {}, {From: noon.Add(-time.Hour)}, {From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}} {
+		for i, f := range []pay.PaymentFilter{
+			{}, {}, {Span: pay.Span{From: noon.Add(-time.Hour)}}, {Span: pay.Span{From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}},
+		} {
 			others.Go(func() {
 				for {
 					least := ended.Load()
@@ -118,15 +120,15 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 		close(done)
 		others.Wait()
 		for i, s := range nodes {
-			if n, err := s.Payments.Count(ctx, acme, store.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			// And long after, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
-			if n, err := s.Payments.Count(ctx, acme, store.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("rolled up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments.List(ctx, acme, store.Filter{Method: "pix", Limit: 1000})
+			list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 1000}, Method: "pix"})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

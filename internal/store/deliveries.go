@@ -185,26 +185,15 @@ func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time
 	return list, err
 }
 
-// DeliveryFilter selects deliveries of one subscription. Empty fields select
-// all.
-type DeliveryFilter struct {
-	Status hook.DeliveryStatus
-	Type   hook.EventType
-	From   time.Time     // created from
-	To     time.Time     // created before
-	After  hook.Delivery // older than this one; the zero value: all
-	Limit  int
-	Offset int
-}
-
 // beyond is after every time that is stored: in the year 9999.
 const beyond = 253402300799_000000
 
-func (f DeliveryFilter) bounds() (from, to int64) {
-	if to = micros(f.To); f.To.IsZero() {
+// bounds are the first and the last but one microsecond of a time.
+func bounds(s pay.Span) (from, to int64) {
+	if to = micros(s.To); s.To.IsZero() {
 		to = beyond
 	}
-	return micros(f.From), to
+	return micros(s.From), to
 }
 
 // listDeliveries reads newest first. There is one index, by status and event;
@@ -226,16 +215,16 @@ var listDeliveries = engine.Statement(func() string {
 }())
 
 // List lists what was or is to be sent to a shop's endpoint, newest
-// first.
-func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f DeliveryFilter) ([]hook.Delivery, error) {
-	from, to := f.bounds()
+// first: what is older than after, or all where that is the zero value.
+func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
+	from, to := bounds(f.Span)
 	at := int64(beyond)
-	if !f.After.CreatedAt.IsZero() {
-		at = micros(f.After.CreatedAt)
+	if !after.CreatedAt.IsZero() {
+		at = micros(after.CreatedAt)
 		to = min(to, at+1)
 	}
 	return many(ctx, s, listDeliveries, deliveriesTable.scan(s), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
-		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
+		f.Limit+f.Offset, f.Limit, f.Offset, at, after.ID)
 }
 
 // kinds are all events, so that a count by status can use the index.
@@ -264,10 +253,10 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // Count counts what the filter selects, leaving Limit and Offset
 // aside. Without a time it adds up counters, and the pending ones.
-func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+func (s *Deliveries) Count(ctx context.Context, subscription string, f pay.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
-		from, to := f.bounds()
+		from, to := bounds(f.Span)
 		return one(ctx, s, countDeliveryRange, scanInt, subscription, status, kind, from, to)
 	}
 	total := int64(0)

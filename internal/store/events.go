@@ -31,26 +31,7 @@ var eventsTable = describe(table[pay.Event]{
 	},
 })
 
-// EventFilter selects events of one shop. Empty fields select all.
-type EventFilter struct {
-	Types  []hook.EventType
-	Object string // id of what they are about
-	From   time.Time
-	To     time.Time // before
-	After  string    // older than the event of this id
-	Limit  int
-	Offset int
-}
-
-// Event is what was told of an event.
-type Event struct {
-	ID      string
-	Type    hook.EventType
-	At      time.Time
-	Payload []byte
-}
-
-func (s *core) scanEvent(r engine.Row) (e Event, err error) {
+func (s *core) scanEvent(r engine.Row) (e pay.ToldEvent, err error) {
 	var at int64
 	var body string
 	if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
@@ -109,21 +90,14 @@ func typesText(types []hook.EventType) string {
 	return list(words)
 }
 
-func (f EventFilter) bounds() (from, to int64) {
-	if to = micros(f.To); f.To.IsZero() {
-		to = beyond
-	}
-	return micros(f.From), to
-}
-
 // Get reads a shop's event. ErrNotFound also where it is another's.
-func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (Event, error) {
+func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	return one(ctx, s, selectEvent, s.scanEvent, id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound where there is no event After.
-func (s *Events) List(ctx context.Context, scope tenant.Scope, f EventFilter) ([]Event, error) {
-	from, to := f.bounds()
+func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
+	from, to := bounds(f.Span)
 	at, id := int64(beyond), ""
 	if f.After != "" {
 		after, err := s.Get(ctx, scope, f.After)
@@ -139,8 +113,8 @@ func (s *Events) List(ctx context.Context, scope tenant.Scope, f EventFilter) ([
 }
 
 // Count counts what the filter selects, leaving After, Limit and Offset aside.
-func (s *Events) Count(ctx context.Context, scope tenant.Scope, f EventFilter) (int64, error) {
-	from, to := f.bounds()
+func (s *Events) Count(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (int64, error) {
+	from, to := bounds(f.Span)
 	if f.Object != "" {
 		return one(ctx, s, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
 	}
@@ -149,8 +123,8 @@ func (s *Events) Count(ctx context.Context, scope tenant.Scope, f EventFilter) (
 
 // After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
-func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
-	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
+func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+	return many(ctx, s, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)

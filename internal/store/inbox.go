@@ -41,7 +41,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page Page) ([]hook.Received, int64, error) {
+func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
 	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
 		return nil, 0, err

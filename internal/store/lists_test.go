@@ -78,7 +78,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 			return time.Date(2026, 11, 17, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(7 * 24 * time.Hour))))
 		}
 		for range 800 {
-			f := store.Filter{Limit: 1 + random.IntN(40), From: moment(), To: moment(),
+			f := pay.PaymentFilter{Page: pay.Page{Limit: 1 + random.IntN(40)}, Span: pay.Span{From: moment(), To: moment()},
 				Rail: pick("", "", "r1", "r2", "r4", "r9"), Method: pick("", "", "card", "cash"), Country: pick("", "", "MEX", "BRA"),
 				Status: pay.Status(pick("", "", "completed", "failed", "processing", "pending"))}
 			switch random.IntN(5) {
@@ -114,7 +114,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 }
 
 // expected selects by looking at each payment.
-func expected(all []pay.Payment, f store.Filter) (total int64, page []string) {
+func expected(all []pay.Payment, f pay.PaymentFilter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||
 			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||

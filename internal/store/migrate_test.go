@@ -88,7 +88,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.readRolledUp(ctx); err != nil || day < start.UnixMicro()/dayMicros {
 			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
 		}
-		if n, err := s.Payments.Count(ctx, scope, Filter{}); err != nil || n != 5 {
+		if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in all (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)

@@ -132,12 +132,6 @@ type (
 	Recoveries struct{ *core }
 )
 
-// Page is a part of a list.
-type Page struct {
-	Limit, Offset int
-	After         string // in place of Offset: what stands behind the row of this id; "" for all
-}
-
 // before is the bound of a list whose newest rows come first, with the highest ids: what stands
 // behind a row has lower ones.
 func before(id string) string { return cmp.Or(id, behindAll) }

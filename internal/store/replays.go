@@ -85,7 +85,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page Page) ([]hook.Replay, int64, error) {
+func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := one(ctx, s, countReplays, scanInt, of...)
 	if err != nil {

@@ -267,28 +267,16 @@ func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlem
 	return one(ctx, s, selectOpen, settlementsTable.scan(s), scope.Merchant, scope.Live)
 }
 
-// SettlementFilter selects settlements. Empty fields select all.
-type SettlementFilter struct {
-	Status   pay.SettlementStatus
-	From, To time.Time // of CreatedAt; From is included, To is not
-	Below    int64     // numbers below this one; 0: all
-	Limit    int
-	Offset   int
-}
-
 // List lists a merchant's settlements, newest first, and counts what
-// the filter selects. There is about one a day.
-func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
-	to := int64(math.MaxInt64)
-	if !f.To.IsZero() {
-		to = micros(f.To)
-	}
-	args := []any{scope.Merchant, scope.Live, string(f.Status), micros(f.From), to}
+// the filter selects. The page has numbers below one, or all where that is 0. There is about one a day.
+func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
+	from, to := bounds(f.Span)
+	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
 	total, err := one(ctx, s, countSettlements, scanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := many(ctx, s, listSettlements, settlementsTable.scan(s), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := many(ctx, s, listSettlements, settlementsTable.scan(s), append(args, cmp.Or(below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 

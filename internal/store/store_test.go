@@ -143,9 +143,9 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			if _, err := s.Payments.Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments.List(ctx, scope, store.Filter{Limit: 10})
+			list, err := s.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 			must(t, err)
-			if n, err := s.Payments.Count(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
+			if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
 			}
 		}
@@ -226,7 +226,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
 			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
 		}
-		n, err := s.Payments.Count(ctx, acme, store.Filter{})
+		n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{})
 		must(t, err)
 		o, err := s.Idempotency.Get(ctx, "k")
 		must(t, err)
@@ -336,19 +336,19 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 		id := func(i int) string { return fmt.Sprintf("TXN-%026d", i) }
 		for _, c := range []struct {
 			name   string
-			filter store.Filter
+			filter pay.PaymentFilter
 			total  int64
 			want   []int
 		}{
-			{"all", store.Filter{Limit: 3}, 9, []int{8, 7, 6}},
-			{"a page", store.Filter{Limit: 3, Offset: 7}, 9, []int{1, 0}},
-			{"completed", store.Filter{Status: pay.Completed, Limit: 9}, 3, []int{6, 3, 0}},
-			{"after", store.Filter{After: id(3), Limit: 2}, 9, []int{2, 1}},
-			{"an order", store.Filter{OrderID: "order-" + id(4)[4:], Limit: 9}, 1, []int{4}},
-			{"an order of another status", store.Filter{OrderID: "order-" + id(4)[4:], Status: pay.Completed, Limit: 9}, 0, nil},
-			{"rail and country", store.Filter{Rail: "sbx_pix", Country: "BRA", Limit: 1}, 9, []int{8}},
-			{"another rail", store.Filter{Rail: "sbx_card", Limit: 1}, 0, nil},
-			{"method", store.Filter{Method: "pix", Status: pay.Processing, Limit: 2}, 6, []int{8, 7}},
+			{"all", pay.PaymentFilter{Page: pay.Page{Limit: 3}}, 9, []int{8, 7, 6}},
+			{"a page", pay.PaymentFilter{Page: pay.Page{Limit: 3, Offset: 7}}, 9, []int{1, 0}},
+			{"completed", pay.PaymentFilter{Page: pay.Page{Limit: 9}, Status: pay.Completed}, 3, []int{6, 3, 0}},
+			{"after", pay.PaymentFilter{Page: pay.Page{After: id(3), Limit: 2}}, 9, []int{2, 1}},
+			{"an order", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:]}, 1, []int{4}},
+			{"an order of another status", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:], Status: pay.Completed}, 0, nil},
+			{"rail and country", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_pix", Country: "BRA"}, 9, []int{8}},
+			{"another rail", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_card"}, 0, nil},
+			{"method", pay.PaymentFilter{Page: pay.Page{Limit: 2}, Method: "pix", Status: pay.Processing}, 6, []int{8, 7}},
 		} {
 			list, err := s.Payments.List(ctx, acme, c.filter)
 			must(t, err)

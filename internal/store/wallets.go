@@ -84,7 +84,7 @@ func (s *Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint strin
 
 // List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err

@@ -92,7 +92,7 @@ func (s *Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, 
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page Page) ([]hook.Subscription, int64, error) {
+func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
 	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err

@@ -108,24 +108,11 @@ func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdraw
 	return one(ctx, s, selectWithdrawalAt, withdrawalsTable.scan(s), account, ref)
 }
 
-// WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
-type WithdrawalFilter struct {
-	Status   pay.WithdrawalStatus
-	Wallet   string
-	From, To time.Time // created at From or later, and before To
-	After    string    // ids older than this one
-	Limit    int
-	Offset   int
-}
-
 // List lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
-func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
-	to := int64(1<<63 - 1)
-	if !f.To.IsZero() {
-		to = micros(f.To)
-	}
-	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, micros(f.From), to}
+func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+	from, to := bounds(f.Span)
+	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
 	total, err := one(ctx, s, countWithdrawals, scanInt, args...)
 	if err != nil {
 		return nil, 0, err

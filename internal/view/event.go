@@ -1,6 +1,8 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -42,9 +44,6 @@ type EventPrevious struct {
 	Status pay.Status `json:"status,omitempty" doc:"The object's status before"`
 }
 
-// eventSize holds most events of a payment.
-const eventSize = 1536
-
 // Cause is the API call behind a change; the zero value is none.
 type Cause struct {
 	RequestID, IdempotencyKey string
@@ -59,35 +58,33 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
 	}
-	if e.Session != nil {
+	switch {
+	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
-		return v.append(nil)
-	}
-	if e.Settlement != nil {
+	case e.Settlement != nil:
 		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)
-		return v.append(nil)
-	}
-	if e.Claim != nil {
+	case e.Claim != nil:
 		c := NewClaim(*e.Claim)
 		c.Transaction = newSummary(e.Payment)
 		v.Data.Object = c
-		return v.append(nil)
-	}
-	if e.Wallet != nil {
+	case e.Wallet != nil:
 		v.Data.Object = NewWallet(*e.Wallet, e.Wallet.Unpayable(e.At))
-		return v.append(nil)
-	}
-	if e.Withdrawal != nil {
+	case e.Withdrawal != nil:
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
-		return v.append(nil)
+	default:
+		t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
+		if e.Refund != nil {
+			r := NewRefund(*e.Refund)
+			t.Refund = &r
+		}
+		v.Data.Object = t
 	}
-	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
-	if e.Refund != nil {
-		r := NewRefund(*e.Refund)
-		t.Refund = &r
-	}
-	v.Data.Object = t
-	return v.append(make([]byte, 0, eventSize))
+	// As a reply is written: nothing is escaped for HTML.
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

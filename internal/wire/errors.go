@@ -91,6 +91,12 @@ var table = map[problem.Code]Shown{
 // Of returns how a code is shown.
 func Of(code problem.Code) Shown { return table[code] }
 
+// Unauthorized reports whether credentials were refused.
+func Unauthorized(err error) bool {
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && Of(shown.Code).Status == http.StatusUnauthorized
+}
+
 // Codes lists every code, sorted.
 func Codes() []problem.Code { return slices.Sorted(maps.Keys(table)) }
 

@@ -37,7 +37,7 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no su
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
 		return err
@@ -117,7 +117,7 @@ func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
 func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims.ListAny(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or

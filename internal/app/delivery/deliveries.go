@@ -22,21 +22,22 @@ type DeliveryLog struct {
 }
 
 // Deliveries lists an endpoint's deliveries, newest first, and counts what the
-// filter selects. The page stands behind the delivery that after names, where it is not empty.
+// filter selects.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
+func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
-	if err := base.Behind(after, func() error {
-		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(after))
-		f.After = d.Delivery
+	var after hook.Delivery
+	if err := base.Behind(f.After, func() error {
+		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(f.After))
+		after = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f, after); err != nil {
 		return log, err
 	}
 	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)

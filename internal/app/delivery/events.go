@@ -21,10 +21,10 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 // Get reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's.
-func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (store.Event, error) {
+func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
-		return store.Event{}, missing
+		return pay.ToldEvent{}, missing
 	}
 	e, err := ev.Store.Events.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -37,7 +37,7 @@ func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (store
 // session is named by its token.
 //
 // Errors: invalid_request for an event to go on after that there is not.
-func (ev *Events) List(ctx context.Context, scope tenant.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -65,6 +65,6 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f store.EventFil
 }
 
 func noEvent() error {
-	return problem.Field(problem.InvalidRequest, base.CursorParam,
-		"there is no such event: send the nextCursor of the page before, or leave "+base.CursorParam+" out to begin anew")
+	return problem.Field(problem.InvalidRequest, pay.CursorParam,
+		"there is no such event: send the nextCursor of the page before, or leave "+pay.CursorParam+" out to begin anew")
 }

@@ -108,7 +108,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page store.Page) ([]hook.Received, int64, error) {
+func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err

@@ -74,7 +74,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		}
 		r.ID = rp.NewID(hook.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = rp.Store.Events.Count(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
+			if r.Events, err = rp.Store.Events.Count(ctx, scope, pay.EventFilter{Types: types, Span: pay.Span{From: r.From, To: r.To}}); err != nil {
 				return r, err
 			}
 		}
@@ -139,7 +139,7 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 // List lists the replays to one of a shop's endpoints, newest first, and counts them.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page store.Page) ([]hook.Replay, int64, error) {
+func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -238,7 +238,7 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 	if sub.Circuit.Open || untried >= hook.ReplayStep {
 		return rp.moved(ctx, r.Wait(sub.Circuit.Open, now))
 	}
-	var list []store.Event
+	var list []pay.ToldEvent
 	if types := r.Selects(sub); len(types) > 0 {
 		if list, err = rp.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
 			return err

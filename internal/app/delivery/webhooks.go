@@ -153,7 +153,7 @@ func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Sh
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, pay.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -305,7 +305,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 // that was deleted meanwhile.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page store.Page) ([]hook.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {

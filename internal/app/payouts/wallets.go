@@ -131,7 +131,7 @@ func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (
 // List lists a shop's wallets, newest first, and counts them.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
+func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
 		return err

@@ -212,7 +212,7 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string
 // filter selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
 		return err

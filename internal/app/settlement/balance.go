@@ -146,7 +146,7 @@ func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, r
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A shop with siblings sees nothing of theirs.
-func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
+func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -168,10 +168,10 @@ func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]p
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books.ShopMovements(ctx, scope, pay.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Books.Movements(ctx, scope, store.Page{Limit: movementsShown})
+	list, _, err := e.Store.Books.Movements(ctx, scope, pay.Page{Limit: movementsShown})
 	return list, err
 }
 

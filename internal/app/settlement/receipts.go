@@ -76,18 +76,19 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 
 // List lists a merchant's settlements, newest first, and counts what
 // the filter selects. Like the balance they are the merchant's, whichever of
-// its shops asks. The page stands behind the settlement of the id after, where it is not empty.
+// its shops asks.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
-	if err := base.Behind(after, func() error {
-		s, err := e.Store.Settlements.Get(ctx, scope, after)
-		f.Below = s.Number
+func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
+	below := int64(0)
+	if err := base.Behind(f.After, func() error {
+		s, err := e.Store.Settlements.Get(ctx, scope, f.After)
+		below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements.List(ctx, scope, f)
+	return e.Store.Settlements.List(ctx, scope, f, below)
 }
 
 // Get reads one settlement of the merchant.
@@ -119,7 +120,7 @@ func orNoSettlement(err error) error {
 // sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
 //
 // Errors: invalid_request for a page behind a line that is not there.
-func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
+func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err

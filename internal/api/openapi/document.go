@@ -1,4 +1,9 @@
-package api
+// Package openapi makes the OpenAPI document that is published, from the types that requests are
+// read into and from what is written here of each operation, event and error: texts, codes and
+// examples.
+//
+// It registers no operation and answers no request.
+package openapi
 
 import (
 	"encoding/json"
@@ -11,15 +16,37 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
+
+// Credentials is what an operation asks for.
+type Credentials struct {
+	Any    bool // an Authorization header
+	Secret bool // of no publishable key
+}
+
+// Publish returns what makes the document of the operations that were registered. It is a copy:
+// what requests are validated against is looser, because clamped and coded values must pass it;
+// mend says in the copy what becomes of that. needs is asked by operation id.
+func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(paths, schemas map[string]any)) func() ([]byte, error) {
+	webhooks(doc)
+	return func() ([]byte, error) {
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return nil, fmt.Errorf("openapi document: %w", err)
+		}
+		d := document{registry: doc.Components.Schemas, needs: needs, mend: mend}
+		if err := json.Unmarshal(text, &d.tree); err != nil {
+			return nil, fmt.Errorf("openapi document: %w", err)
+		}
+		d.complete()
+		return json.Marshal(d.tree)
+	}
+}
 
 // document is the OpenAPI document on its way to being published. It says of
 // every operation, those of tomorrow included, what huma cannot: headers,
@@ -27,7 +54,8 @@ import (
 type document struct {
 	tree     map[string]any
 	registry huma.Registry
-	need     map[string]access // by operation id
+	needs    func(id string) Credentials
+	mend     func(paths, schemas map[string]any)
 }
 
 // object is a node of the document; nil where there is none.
@@ -41,7 +69,7 @@ type operation struct {
 	path, method string
 	node         object
 	about        about
-	need         access
+	need         Credentials
 }
 
 func (o operation) id() string { id, _ := o.node["operationId"].(string); return id }
@@ -75,7 +103,7 @@ func (d document) operations() (all []operation) {
 		for _, method := range methods {
 			if node, ok := item[method].(object); ok {
 				o := operation{path: path, method: method, node: node, about: aboutOf(method, path)}
-				o.need = d.need[o.id()]
+				o.need = d.needs(o.id())
 				all = append(all, o)
 			}
 		}
@@ -97,7 +125,7 @@ func (d document) complete() {
 		"schema":      object{"type": "string"}, "example": view.APIVersion,
 	}
 	d.components("parameters")["Strict"] = object{
-		"name": strictParam, "in": "query", "required": false,
+		"name": wire.StrictParam, "in": "query", "required": false,
 		"description": "true: a field or a query parameter that is not known is refused, with the name that was probably meant, and not ignored. For tests.",
 		"schema":      object{"type": "string", "enum": []any{"true", "false"}}, "example": "true",
 	}
@@ -106,7 +134,7 @@ func (d document) complete() {
 		if o.about.text != "" {
 			o.node["description"] = o.about.text
 		}
-		if o.need == open {
+		if !o.need.Any {
 			o.node["security"] = []any{}
 		}
 		d.parameters(o)
@@ -125,7 +153,7 @@ func (d document) introduce() {
 	info["license"] = object{"name": "Apache 2.0", "identifier": "Apache-2.0"}
 	for _, s := range list(d.tree["servers"]) {
 		address, _ := s.(object)["url"].(string)
-		info["contact"] = object{"name": "The operator of this service", "url": strings.TrimSuffix(address, Base)}
+		info["contact"] = object{"name": "The operator of this service", "url": strings.TrimSuffix(address, view.Base)}
 		s.(object)["description"] = "This service. The key says which environment: sandbox or production."
 	}
 	used := map[string]bool{"Events": true}
@@ -158,26 +186,6 @@ func (d document) introduce() {
 	d.tree["x-error-codes"] = all
 }
 
-// enumerations are the types whose values are few and known.
-var enumerations = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():         values(pay.Statuses()...),
-	reflect.TypeFor[tenant.Tier]():        values(tenant.Tiers()...),
-	reflect.TypeFor[hook.EventType]():     values(hook.EventTypes()...),
-	reflect.TypeFor[hook.EventsVersion](): values(hook.EventsVersions()...),
-	reflect.TypeFor[tenant.Environment](): values[tenant.Environment]("sandbox", "production"),
-	reflect.TypeFor[tenant.Right]():       values(tenant.Rights()...),
-	reflect.TypeFor[acquirer.Channel]():   values(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
-	reflect.TypeFor[pay.ClaimStatus]():    values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
-	reflect.TypeFor[problem.Code]():       values(wire.Codes()...),
-}
-
-func values[T ~string](list ...T) (out []any) {
-	for _, v := range list {
-		out = append(out, string(v))
-	}
-	return out
-}
-
 // schemas says of each component what its Go type knows and huma's schema does
 // not: the order of the fields, the values of an enumeration, what may be null.
 func (d document) schemas() {
@@ -204,7 +212,7 @@ func (d document) schemas() {
 			if base.Kind() == reflect.Pointer {
 				base = base.Elem()
 			}
-			if list := enumerations[base]; list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // whose states are of any object
+			if list := wire.Values(base); list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // whose states are of any object
 				target["enum"] = list
 			}
 			// Huma lists the values of what may be null without it.
@@ -224,32 +232,7 @@ func (d document) schemas() {
 			node["x-order"] = order
 		}
 	}
-	d.loosened()
-}
-
-// loosened says of requests what is not left to huma's validation: these have
-// codes of their own, or are clamped.
-func (d document) loosened() {
-	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
-		if country, ok := dig(d.components("schemas"), name, "properties", "country"); ok {
-			country["maxLength"] = 3
-		}
-	}
-	if body := d.schema("PaymentBody"); body != nil {
-		under(body, "properties")["amount"] = object{
-			"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
-		}
-		body["required"] = []any{"amount"}
-	}
-	publishSessions(d.components("schemas"))
-	publishPayouts(under(d.tree, "paths"), d.components("schemas"))
-	publishClaims(d.components("schemas"))
-	publishPurchases(d.components("schemas"))
-	for name, field := range map[string]string{"SubscribeInBody": "events", "MoveClockInBody": "advance"} {
-		if body := d.schema(name); body != nil {
-			body["required"] = []any{field}
-		}
-	}
+	d.mend(under(d.tree, "paths"), d.components("schemas"))
 }
 
 // parameters completes an operation's parameters.
@@ -260,27 +243,16 @@ func (d document) parameters(o operation) {
 		schema := under(param, "schema")
 		delete(schema, "description") // the parameter has it
 		switch param["name"] {
-		case "event":
-			schema["enum"] = enumerations[reflect.TypeFor[hook.EventType]()]
-		case olderCursor:
+		case wire.OlderCursor:
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go's generators make one name of both spellings
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":
 			schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
-		case "status":
-			switch {
-			case o.path == "/payments" || o.path == "/transactions":
-				schema["enum"] = enumerations[reflect.TypeFor[pay.Status]()]
-			case strings.HasSuffix(o.path, "/deliveries"):
-				schema["enum"] = values(hook.DeliveryStatuses()...)
-			}
-		case "channel":
-			schema["enum"] = enumerations[reflect.TypeFor[acquirer.Channel]()]
 		case "Sandbox-Simulate":
 			if schema["enum"] == nil { // of a payment
-				schema["enum"] = values(sandbox.HeaderActions()...)
+				schema["enum"] = wire.Texts(sandbox.HeaderActions()...)
 			}
 		case "Idempotency-Key":
 			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, 255, "^[ -~]+$"
@@ -375,7 +347,7 @@ func (d document) events() {
 		delete(schema, "additionalProperties")
 		schema["x-order"] = eventOrder
 		properties := under(schema, "properties")
-		under(properties, "environment")["enum"] = enumerations[reflect.TypeFor[tenant.Environment]()]
+		under(properties, "environment")["enum"] = wire.Values(reflect.TypeFor[tenant.Environment]())
 		example := d.compose(schema, "Event", "").(object)
 		for path, value := range eventSamples[hook.EventType(name)] {
 			set(example, path, value)
@@ -415,7 +387,7 @@ func (d document) prune() {
 func generic(node any) any {
 	text, err := json.Marshal(node)
 	if err != nil {
-		panic("api: a node that is no JSON: " + err.Error()) // made by us
+		panic("openapi: a node that is no JSON: " + err.Error()) // made by us
 	}
 	return parse(string(text))
 }

@@ -1,4 +1,4 @@
-package api
+package gate
 
 import (
 	"io"
@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// smallBody is what each request may send uncounted: what a payment needs, and more.
-	smallBody = 8 << 10
+	// SmallBody is what each request may send uncounted: what a payment needs, and more.
+	SmallBody = 8 << 10
 	// bodyStep is how much memory is taken at a time for a body that is larger.
 	bodyStep = 64 << 10
 	// strangersBodies and merchantsBodies are how many bytes of bodies a node holds at a time:
@@ -23,33 +23,31 @@ const (
 type bodies struct {
 	strangers *limit.Places          // by address
 	merchants map[bool]*limit.Places // by Live
-	refusals  refusals
 }
 
-func newBodies(r refusals) bodies {
+func newBodies() bodies {
 	return bodies{
 		strangers: limit.NewPlaces(strangersBodies),
 		merchants: map[bool]*limit.Places{false: limit.NewPlaces(merchantsBodies), true: limit.NewPlaces(merchantsBodies)},
-		refusals:  r,
 	}
 }
 
-// ofStranger counts the body of a request without credentials. The caller leaves when it has
+// StrangersBody counts the body of a request without credentials. The caller leaves when it has
 // been answered.
-func (b bodies) ofStranger(r *http.Request, reply http.Header, address string) (leave func()) {
-	return b.count(r, reply, b.strangers, bodyAddress, address)
+func (g *Gate) StrangersBody(reply http.Header, r *http.Request) (leave func()) {
+	return g.count(reply, r, g.bodies.strangers, bodyAddress, g.Address(r))
 }
 
-// ofMerchant counts that of a request with credentials.
-func (b bodies) ofMerchant(r *http.Request, reply http.Header, p base.Principal) (leave func()) {
-	return b.count(r, reply, b.merchants[p.Live], bodyMerchant, p.Merchant)
+// MerchantsBody counts that of a request with credentials.
+func (g *Gate) MerchantsBody(reply http.Header, r *http.Request, p base.Principal) (leave func()) {
+	return g.count(reply, r, g.bodies.merchants[p.Live], bodyMerchant, p.Merchant)
 }
 
-func (b bodies) count(r *http.Request, reply http.Header, places *limit.Places, kind, owner string) (leave func()) {
-	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
+func (g *Gate) count(reply http.Header, r *http.Request, places *limit.Places, kind, owner string) (leave func()) {
+	if r.ContentLength >= 0 && r.ContentLength <= SmallBody {
 		return func() {}
 	}
-	body := &countedBody{ReadCloser: r.Body, reply: reply, places: places, owner: owner, room: smallBody, refused: func() { b.refusals.add(kind) }}
+	body := &countedBody{ReadCloser: r.Body, reply: reply, places: places, owner: owner, room: SmallBody, refused: func() { g.refusals.add(kind) }}
 	r.Body = body
 	return body.leave
 }

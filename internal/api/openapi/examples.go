@@ -1,4 +1,4 @@
-package api
+package openapi
 
 import (
 	"encoding/json"
@@ -6,8 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/wire"
 )
 
 // Examples of replies and events are composed from their schemas, so that each
@@ -20,7 +21,7 @@ import (
 func parse(text string) any {
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		panic("api: an example that is no JSON: " + err.Error() + ": " + text) // our own text
+		panic("openapi: an example that is no JSON: " + err.Error() + ": " + text) // our own text
 	}
 	return v
 }
@@ -348,7 +349,7 @@ func parameterExample(o operation, name string) (any, bool) {
 		return "2026-11-01", true
 	case "to":
 		return "2026-12-01", true
-	case base.CursorParam, olderCursor:
+	case pay.CursorParam, wire.OlderCursor:
 		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
 		return kebab(o.id()) + "-8412", true

@@ -1,4 +1,4 @@
-package api
+package openapi
 
 import (
 	"fmt"
@@ -34,16 +34,16 @@ var replyHeaders = map[string]replyHeader{
 // derived are the codes that follow from an operation's form.
 func (o operation) derived() (codes []problem.Code) {
 	codes = []problem.Code{problem.InvalidRequest, problem.RateLimited, problem.Internal, problem.ServiceUnavailable}
-	if o.need != open {
+	if o.need.Any {
 		codes = append(codes, problem.MissingCredentials, problem.InvalidAPIKey, problem.InvalidToken, problem.TokenExpired)
 		if !o.about.anyShop {
 			codes = append(codes, problem.ShopRequired)
 		}
 	}
-	if o.need != open && o.need != anyKey {
+	if o.need.Secret {
 		codes = append(codes, problem.KeyKindNotAllowed)
 	}
-	if o.need != open {
+	if o.need.Any {
 		codes = append(codes, problem.Forbidden)
 	}
 	if o.node["requestBody"] != nil {
@@ -131,7 +131,7 @@ func (d document) errorResponse(o operation, status int, codes []problem.Code) o
 	}
 	response := object{
 		"description":   strings.Join(lines, "\n"),
-		"x-error-codes": values(codes...),
+		"x-error-codes": wire.Texts(codes...),
 		"content": object{"application/json": object{
 			"schema": object{"$ref": "#/components/schemas/Envelope"}, "examples": examples,
 		}},

@@ -1,4 +1,9 @@
-package api
+// Package gate decides whether a request may come in: it counts requests and credentials that are
+// refused, by merchant and by address, and bounds the bytes that are being sent. It keeps the limits
+// of the API and of the shoppers' pages.
+//
+// It knows no endpoint, and does not look at what is asked for.
+package gate
 
 import (
 	"context"
@@ -85,19 +90,20 @@ type Gate struct {
 	recognisesRawSecret func(string) bool
 	attempts            attempts
 	refusals            refusals
+	bodies              bodies
 }
 
-// NewGate returns what keeps the limits; nil lifts them all.
-func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
+// New returns what keeps the limits; nil lifts them all.
+func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
-		return &Gate{proxies: proxies, refusals: newRefusals()}
+		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
 	}
 	g := &Gate{
 		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Rule{}, test: map[tenant.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
-		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(),
+		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(), bodies: newBodies(),
 	}
 	for _, tier := range tenant.Tiers() {
 		n := l.Tiers[tier]
@@ -111,13 +117,13 @@ func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, no
 // off reports whether there are no limits.
 func (g *Gate) off() bool { return g.limits.Limiter == nil }
 
-// peer is from where a request came, as far as it can be trusted, for the audit log.
-func (g *Gate) peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
+// Peer is from where a request came, as far as it can be trusted, for the audit log.
+func (g *Gate) Peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
 
-// tenant counts a request of a merchant and tells the merchant how it stands.
+// Tenant counts a request of a merchant and tells the merchant how it stands.
 //
 // Errors: rate_limited.
-func (g *Gate) tenant(ctx context.Context, reply http.Header, p base.Principal) error {
+func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) error {
 	if g.off() {
 		return nil
 	}
@@ -146,10 +152,10 @@ func (g *Gate) tenant(ctx context.Context, reply http.Header, p base.Principal) 
 // and needs no bucket.
 const longestID = 64
 
-// read counts a read of one payment (LIMIT-3).
+// Read counts a read of one payment (LIMIT-3).
 //
 // Errors: rate_limited.
-func (g *Gate) read(reply http.Header, p base.Principal, payment string) error {
+func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
 	if g.off() || len(payment) > longestID {
 		return nil
 	}
@@ -166,30 +172,30 @@ func (g *Gate) read(reply http.Header, p base.Principal, payment string) error {
 	return nil
 }
 
-// stranger counts a request to a route that asks for no credentials.
+// Stranger counts a request to a route that asks for no credentials.
 //
 // Errors: rate_limited.
-func (g *Gate) stranger(reply http.Header, r *http.Request) error {
+func (g *Gate) Stranger(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
 	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
 }
 
-// notice counts a provider's notification by address, before it is read. The bound is wide:
+// Notice counts a provider's notification by address, before it is read. The bound is wide:
 // its confirmations are money.
 //
 // Errors: rate_limited.
-func (g *Gate) notice(reply http.Header, r *http.Request) error {
+func (g *Gate) Notice(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
 	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take)
 }
 
-// badNotice counts one that was refused by its account, and returns what to reply. A good one
+// BadNotice counts one that was refused by its account, and returns what to reply. A good one
 // is refused by nobody else's.
-func (g *Gate) badNotice(reply http.Header, account string, refusal error) error {
+func (g *Gate) BadNotice(reply http.Header, account string, refusal error) error {
 	if g.off() || len(account) > longestID {
 		return refusal
 	}
@@ -199,10 +205,10 @@ func (g *Gate) badNotice(reply http.Header, account string, refusal error) error
 	return refusal
 }
 
-// strangers counts the requests to what asks for no credentials.
-func (g *Gate) strangers(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
+// Strangers counts the requests to what asks for no credentials.
+func (g *Gate) Strangers(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := g.stranger(w.Header(), r); err != nil {
+		if err := g.Stranger(w.Header(), r); err != nil {
 			refuse(w, r, err)
 			return
 		}
@@ -224,32 +230,32 @@ func (g *Gate) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// guess looks credentials up. Those that are refused are counted, and the refusal is told, or
+// Guess looks credentials up. Those that are refused are counted, and the refusal is told, or
 // rate_limited where the address has used up its own. An address that has sends no raw key
 // to the database, but for those that this node has seen good: they may share the address with
 // somebody else.
 //
 // Errors: look's own, rate_limited.
-func (g *Gate) guess(call Call, credential string, look func() error) error {
+func (g *Gate) Guess(reply http.Header, r *http.Request, credential string, look func() error) error {
 	if g.off() {
 		return look()
 	}
-	address := g.Address(call.request)
+	address := g.Address(r)
 	if auth.RawKey(credential) && !g.recognisesRawSecret(credential) {
-		leave, err := g.trying(call, refusedAddress, address, g.refused)
+		leave, err := g.trying(reply, r, refusedAddress, address, g.refused)
 		if err != nil {
 			return err
 		}
 		defer leave()
 	}
-	return g.refuse(call.reply, call.request, look())
+	return g.Refuse(reply, r, look())
 }
 
-// refuse counts credentials that were refused, and returns what to reply: the
+// Refuse counts credentials that were refused, and returns what to reply: the
 // refusal itself, or rate_limited where the address has used up its own. Other
 // errors are not counted.
-func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
-	if g.off() || !unauthorized(refusal) {
+func (g *Gate) Refuse(reply http.Header, r *http.Request, refusal error) error {
+	if g.off() || !wire.Unauthorized(refusal) {
 		return refusal
 	}
 	if err := g.ofAddress(reply, refusedAddress, g.Address(r), g.refused, g.limits.Limiter.Take); err != nil {
@@ -258,27 +264,27 @@ func (g *Gate) refuse(reply http.Header, r *http.Request, refusal error) error {
 	return refusal
 }
 
-// try makes an attempt to log in. Only failures are counted, of the address and
+// Try makes an attempt to log in. Only failures are counted, of the address and
 // of the key. An address that has used up its own is not let in before they
 // come back. A key is: its publishable half is no secret, and anybody could
 // lock its owner out. There, failures are told as rate_limited.
-func (g *Gate) try(call Call, apiKey string, login func() error) error {
+func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func() error) error {
 	if g.off() {
 		return login()
 	}
-	address := g.Address(call.request)
-	leave, err := g.trying(call, loginAddress, address, g.login)
+	address := g.Address(r)
+	leave, err := g.trying(reply, r, loginAddress, address, g.login)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	refusal := login()
-	if !unauthorized(refusal) {
+	if !wire.Unauthorized(refusal) {
 		return refusal
 	}
 	sum := sha256.Sum256([]byte(apiKey)) // it may be long, and a secret by mistake
-	byKey := g.ofAddress(call.reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
-	byAddress := g.ofAddress(call.reply, loginAddress, address, g.login, g.limits.Limiter.Take)
+	byKey := g.ofAddress(reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
+	byAddress := g.ofAddress(reply, loginAddress, address, g.login, g.limits.Limiter.Take)
 	if err := errors.Join(byAddress, byKey); err != nil {
 		return limited("too many failed logins: wait as long as Retry-After says")
 	}
@@ -289,8 +295,8 @@ func (g *Gate) try(call Call, apiKey string, login func() error) error {
 // failures yet. The caller leaves once the failure is counted.
 //
 // Errors: rate_limited where the address has used up its own.
-func (g *Gate) trying(call Call, kind, address string, rule limit.Rule) (leave func(), err error) {
-	leave, ok, err := g.attempts.enter(call.request.Context(), kind+"/"+address, func() int {
+func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Rule) (leave func(), err error) {
+	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
 		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
 		if !s.OK {
 			return 0
@@ -301,7 +307,7 @@ func (g *Gate) trying(call Call, kind, address string, rule limit.Rule) (leave f
 		return nil, err
 	}
 	if !ok {
-		if err := g.ofAddress(call.reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
+		if err := g.ofAddress(reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
 			return nil, err
 		}
 		g.refusals.add(kind)
@@ -348,9 +354,3 @@ func wholeSeconds(d time.Duration) string {
 }
 
 func limited(message string) error { return problem.New(problem.RateLimited, message) }
-
-// unauthorized reports whether credentials were refused.
-func unauthorized(err error) bool {
-	var shown *problem.Error
-	return errors.As(err, &shown) && wire.Of(shown.Code).Status == http.StatusUnauthorized
-}
