@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -29,7 +29,7 @@ type credentialFlags struct {
 func (f credentialFlags) read(fields []provider.Field) (map[string]string, error) {
 	credentials := map[string]string{}
 	if f.Credentials != "" {
-		text, err := content(f.Credentials)
+		text, err := cli.Content(f.Credentials)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func credential(fields []provider.Field, name, source string) (string, error) {
 		return value, nil
 	}
 	if path, ok := strings.CutPrefix(source, "@"); ok || source == "-" {
-		text, err := content(cmp.Or(path, "-"))
+		text, err := cli.Content(cmp.Or(path, "-"))
 		return strings.TrimRight(string(text), "\r\n"), err
 	}
 	public := func(f provider.Field) bool { return f.Name == name && f.Public }
@@ -74,14 +74,6 @@ func credential(fields []provider.Field, name, source string) (string, error) {
 		return "", fmt.Errorf("%s is secret, or no credential: give it as @FILE, - or env:VARIABLE, where no list of processes shows it", name)
 	}
 	return source, nil
-}
-
-// content is what a file, or the standard input, holds.
-func content(path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(os.Stdin)
-	}
-	return os.ReadFile(path)
 }
 
 // termFlags are an account's settings.
@@ -157,19 +149,8 @@ func termsOf(a *pay.ProviderAccount, rail string) *pay.RailTerms {
 	return &a.Terms[len(a.Terms)-1]
 }
 
-// fields are the credentials of an adapter; none where there is no such one, which
-// is told by whoever opens the account.
-func (r registry) fields(name string) []provider.Field {
-	for _, a := range r {
-		if a.Name == name {
-			return a.Fields
-		}
-	}
-	return nil
-}
-
 type providerAddCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Adapter     string          `arg:"" help:"Provider, as provider adapters names it."`
 	ID          string          `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
 	Environment pay.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
@@ -180,8 +161,8 @@ type providerAddCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	credentials, err := c.read(adapters.fields(c.Adapter))
+func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	credentials, err := c.read(adapters.Fields(c.Adapter))
 	if err != nil {
 		return err
 	}
@@ -189,7 +170,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	if err != nil {
 		return err
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -205,17 +186,17 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 type providerSetCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
 	termFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	if _, err := c.apply(pay.ProviderAccount{}); err != nil { // told before anything is opened
 		return err
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -227,14 +208,14 @@ func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 type providerRotateCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
 	credentialFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -243,7 +224,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return err
 	}
-	credentials, err := c.read(adapters.fields(account.Adapter))
+	credentials, err := c.read(adapters.Fields(account.Adapter))
 	if err != nil {
 		return err
 	}
@@ -254,7 +235,7 @@ func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 }
 
 type providerApplyCmd struct {
-	accountFlags
+	cli.AccountFlags
 	File string `arg:"" help:"JSON file (docs/PROVIDERS.md), or - for the standard input."`
 }
 
@@ -274,8 +255,8 @@ type declared struct {
 	BaseURL     string            `json:"baseUrl"`
 }
 
-func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	text, err := content(c.File)
+func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	text, err := cli.Content(c.File)
 	if err != nil {
 		return err
 	}
@@ -293,7 +274,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 		}
 		list = append(list, n)
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -303,12 +284,12 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
 		}
-		fmt.Fprintf(stdout, "%s %s\n", n.ID, done)
+		fmt.Fprintf(cli.Stdout, "%s %s\n", n.ID, done)
 	}
 	return nil
 }
 
-func (d declared) read(adapters registry) (acquiring.NewAccount, error) {
+func (d declared) read(adapters cli.Registry) (acquiring.NewAccount, error) {
 	f := termFlags{Rail: d.Rails, Priority: d.Priority, BaseURL: &d.BaseURL}
 	for _, t := range append([]shape.Terms{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
 		if t.Price != "" {
@@ -332,7 +313,7 @@ func (d declared) read(adapters registry) (acquiring.NewAccount, error) {
 	}
 	n.Rails, n.Terms, n.Priority, n.BaseURL = account.Rails, account.Terms, account.Priority, account.BaseURL
 	for name, source := range d.Credentials {
-		if n.Credentials[name], err = credential(adapters.fields(d.Adapter), name, source); err != nil {
+		if n.Credentials[name], err = credential(adapters.Fields(d.Adapter), name, source); err != nil {
 			return n, err
 		}
 	}

@@ -8,39 +8,20 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
-	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
-
-// operator is who runs the command, for the audit log: user@host, and who that
-// was before sudo.
-func operator() string {
-	name := "uid " + strconv.Itoa(os.Getuid())
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if before := os.Getenv("SUDO_USER"); os.Getuid() == 0 && before != "" && before != name { // anybody else may set it
-		name = before + " as " + name
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return name + "@" + host
-}
 
 type auditCmd struct {
 	List auditListCmd `cmd:"" help:"List who did what, oldest first."`
 }
 
 type auditListCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant string    `placeholder:"ID" help:"Only this merchant's, mer_…"`
 	Since    time.Time `format:"2006-01-02" placeholder:"DATE" help:"Only from this day on, such as 2026-11-21 (UTC)."`
 	JSON     bool      `name:"json" help:"Print an object a line."`
@@ -70,12 +51,12 @@ type auditActor struct {
 const auditPage = 1000
 
 func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	out := bufio.NewWriter(stdout)
+	out := bufio.NewWriter(cli.Stdout)
 	after := ""
 	for {
 		page, err := a.Audit(ctx, c.Merchant, after, c.Since, auditPage)

@@ -18,11 +18,12 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/backup"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
 type backupCmd struct {
-	database
+	cli.DatabaseFlags
 	File      string   `arg:"" help:"Where the copy goes. Nothing may be there."`
 	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt it to whoever has the identity of this age recipient (age1…, of age-keygen), or of those in @FILE. Repeat it for more."`
 	WithKey   bool     `help:"Put the master key beside it, as FILE.key, encrypted to the same recipients: together they are all that a restore needs."`
@@ -32,7 +33,7 @@ type backupCmd struct {
 // errOneFile sends those with a PostgreSQL to its own tools.
 var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
 
-func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(c.Database)
@@ -46,7 +47,7 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 	if c.WithKey && len(to) == 0 {
 		return errors.New("a copy of the master key in clear opens everything: --with-key wants --encrypt-to")
 	}
-	keys, err := c.base(log).MasterKeyPath()
+	keys, err := c.Config(log).MasterKeyPath()
 	if err != nil && c.WithKey {
 		return err
 	}
@@ -63,9 +64,9 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 	if c.Unchecked {
 		proved = "it is not checked"
 	}
-	fmt.Fprintf(stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
+	fmt.Fprintf(cli.Stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
 	if !c.WithKey {
-		fmt.Fprintf(stdout, "the master key is not in it: without %s nobody can use it. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
+		fmt.Fprintf(cli.Stdout, "the master key is not in it: without %s nobody can use it. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
 		return nil
 	}
 	file, err := os.Open(keys)
@@ -76,12 +77,12 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters registry
 	if err := backup.Encrypt(ctx, file, c.File+".key", to); err != nil {
 		return fmt.Errorf("the master key: %w", err)
 	}
-	fmt.Fprintf(stdout, "the master key is in %s.key, encrypted\n", c.File)
+	fmt.Fprintf(cli.Stdout, "the master key is in %s.key, encrypted\n", c.File)
 	return nil
 }
 
 // copy makes the copy, proves it, and gives it its name.
-func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registry, to []age.Recipient) (size int64, at time.Time, err error) {
+func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
 	temporary, drop, err := backup.Temporary(c.File)
 	if err != nil {
 		return 0, at, err
@@ -90,7 +91,7 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 	if at, err = recovery.CopyFile(ctx, c.Database, temporary); err != nil {
 		return 0, at, err
 	}
-	err = c.proved(ctx, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
+	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
 	if err != nil {
 		return 0, at, fmt.Errorf("the copy: %w", err)
 	}
@@ -110,8 +111,8 @@ func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters registr
 }
 
 // proved opens a copy of the database with its key, does something to it, and checks it.
-func (d database) proved(ctx context.Context, log *slog.Logger, adapters registry, file string, check bool, do func(*app.App) error) (err error) {
-	config := d.command(log)
+func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, file string, check bool, do func(*app.App) error) (err error) {
+	config := d.OperatorConfig(log)
 	if config.MasterKey == "" {
 		path, err := config.MasterKeyPath() // of the database, not of the copy
 		if err != nil {
@@ -137,7 +138,7 @@ func (d database) proved(ctx context.Context, log *slog.Logger, adapters registr
 	}
 	broken, err := a.Check(ctx)
 	for _, b := range broken {
-		fmt.Fprintln(stdout, "broken:", b)
+		fmt.Fprintln(cli.Stdout, "broken:", b)
 	}
 	if err == nil && len(broken) > 0 {
 		err = fmt.Errorf("%d broken", len(broken))
@@ -151,7 +152,7 @@ func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 type restoreCmd struct {
-	database
+	cli.DatabaseFlags
 	File      string `arg:"" type:"existingfile" help:"What cascada backup made."`
 	Identity  string `type:"existingfile" placeholder:"FILE" help:"The age identity that opens it, where it is encrypted."`
 	WithKey   bool   `help:"Take the master key from FILE.key, where there is none yet."`
@@ -159,14 +160,14 @@ type restoreCmd struct {
 	From      string `placeholder:"TIME" help:"As of when the copy is, where it does not say so itself because something else made it."`
 }
 
-func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) (err error) {
+func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(c.Database)
 	if !oneFile {
 		return errOneFile
 	}
-	from, err := instant("--from", c.From, time.UTC)
+	from, err := cli.Instant("--from", c.From, time.UTC)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	var lost recovery.RecoveryStatus
-	err = c.proved(ctx, log, adapters, temporary, true, func(a *app.App) error {
+	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
 		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
 			if from.IsZero() {
@@ -232,7 +233,7 @@ func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
 	if err := recovery.Sound(ctx, temporary); err != nil {
 		return err
 	}
-	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.migrations)
+	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.NextMigrations())
 	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
 		err = errors.New("it is empty, or of another program: there is no database of Cascada in it")
 	}
@@ -249,7 +250,7 @@ func (c *restoreCmd) putBack(temporary, path, key string, lost recovery.Recovery
 	owner := filepath.Dir(path)
 	if aside != "" {
 		owner = aside
-		fmt.Fprintf(stdout, "the database that was there is %s\n", aside)
+		fmt.Fprintf(cli.Stdout, "the database that was there is %s\n", aside)
 	}
 	for _, name := range []string{temporary, path + ".lock", key} {
 		if err := backup.Inherit(name, owner); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -259,7 +260,7 @@ func (c *restoreCmd) putBack(temporary, path, key string, lost recovery.Recovery
 	if err := backup.Keep(temporary, path); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "restored %s as of %s; every invariant holds\n", path, lost.From.Format(time.RFC3339))
+	fmt.Fprintf(cli.Stdout, "restored %s as of %s; every invariant holds\n", path, lost.From.Format(time.RFC3339))
 	printRecovery(lost)
 	return nil
 }
@@ -276,7 +277,7 @@ func (c *restoreCmd) takeKey(ctx context.Context, log *slog.Logger, by []age.Ide
 	if !c.WithKey {
 		return "", nil
 	}
-	path, err := c.base(log).MasterKeyPath()
+	path, err := c.Config(log).MasterKeyPath()
 	if err != nil {
 		return "", err
 	}

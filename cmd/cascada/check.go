@@ -13,16 +13,11 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// books opens the database of a command that only reads it.
-func (d database) books(ctx context.Context, log *slog.Logger) (*app.Books, error) {
-	return daemon.OpenBooks(ctx, d.command(log))
-}
-
 type checkCmd struct {
-	database
+	cli.DatabaseFlags
 	Heads    string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`
 	State    string `type:"path" placeholder:"FILE" help:"Keep in FILE what was proved, and prove only what changed since the check that wrote it. Without the file, and with --full, everything is looked at. Keep it where nobody can write who may write the database."`
 	Full     bool   `help:"Look at everything. What --state holds proves that no chain of seals was cut since."`
@@ -42,7 +37,7 @@ sums of settlements. Run it nightly with --state, and weekly with --full.`
 }
 
 func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
-	b, err := c.books(ctx, log)
+	b, err := c.Books(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -66,7 +61,7 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 		broken, err = append(broken, cut...), errors.Join(err, headErr)
 	}
 	for _, b := range broken {
-		fmt.Fprintln(stdout, "broken:", b)
+		fmt.Fprintln(cli.Stdout, "broken:", b)
 	}
 	if err != nil {
 		return err
@@ -80,10 +75,10 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	if o.Since != nil && !c.Full {
-		fmt.Fprintf(stdout, "every invariant holds of what changed since %s; everything was last looked at on %s\n", moment(o.Since.At), moment(o.Since.Full))
+		fmt.Fprintf(cli.Stdout, "every invariant holds of what changed since %s; everything was last looked at on %s\n", cli.Moment(o.Since.At), cli.Moment(o.Since.Full))
 		return nil
 	}
-	fmt.Fprintln(stdout, "every invariant holds")
+	fmt.Fprintln(cli.Stdout, "every invariant holds")
 	return nil
 }
 
@@ -142,7 +137,7 @@ type progress struct {
 }
 
 func newProgress(to *os.File, asked bool) *progress {
-	p := &progress{to: &printable{to: to}}
+	p := &progress{to: cli.Safely(to)}
 	if info, err := to.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		p.terminal, p.every, p.to = true, time.Second, to
 	} else if asked {
@@ -181,16 +176,16 @@ type sealCmd struct {
 	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment: keep it elsewhere, for check --heads."`
 }
 
-type sealHeadCmd struct{ database }
+type sealHeadCmd struct{ cli.DatabaseFlags }
 
 func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
-	b, err := c.books(ctx, log)
+	b, err := c.Books(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	return b.Heads(ctx, func(head string) error {
-		_, err := fmt.Fprintln(stdout, head)
+		_, err := fmt.Fprintln(cli.Stdout, head)
 		return err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -18,14 +19,14 @@ type claimCmd struct {
 }
 
 type claimListCmd struct {
-	database
+	cli.DatabaseFlags
 	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims of this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
 	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came after the end)."`
-	Limit  atMost          `default:"50" help:"How many at most."`
+	Limit  cli.AtMost      `default:"50" help:"How many at most."`
 }
 
 func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLAIM\tTYPE\tSTATUS\tAMOUNT\tUSD\tENVIRONMENT\tTRANSACTION\tDUE")
 	for _, claim := range list {
 		due := ""
@@ -48,12 +49,12 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type claimShowCmd struct {
-	database
+	cli.DatabaseFlags
 	Claim string `arg:"" help:"Claim id, CLM-…"`
 }
 
 func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -62,22 +63,22 @@ func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, claim)
+	fmt.Fprintln(cli.Stdout, claim)
 	return nil
 }
 
 type claimAskCmd struct {
-	database
+	cli.DatabaseFlags
 	Claim string `arg:"" help:"Claim id, CLM-…"`
 	Note  string `required:"" help:"What you want to know; the merchant reads it."`
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return c.rule(ctx, log, claims.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+	return rule(ctx, c.DatabaseFlags, log, claims.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
-	database
+	cli.DatabaseFlags
 	Claim   string          `arg:"" help:"Claim id, CLM-…"`
 	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
 	Note    string          `required:"" help:"Why; the merchant reads it."`
@@ -86,12 +87,12 @@ type claimResolveCmd struct {
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	return c.rule(ctx, log, claims.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+	return rule(ctx, c.DatabaseFlags, log, claims.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
 }
 
 // rule applies the operator's word and shows the claim after it.
-func (d database) rule(ctx context.Context, log *slog.Logger, r claims.RuledClaim) error {
-	a, err := d.existing(ctx, log)
+func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.RuledClaim) error {
+	a, err := d.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func (d database) rule(ctx context.Context, log *slog.Logger, r claims.RuledClai
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, claim)
+	fmt.Fprintln(cli.Stdout, claim)
 	if claim.Calling() {
-		fmt.Fprintln(stdout, "the provider has not confirmed the refund yet; a running server asks it again")
+		fmt.Fprintln(cli.Stdout, "the provider has not confirmed the refund yet; a running server asks it again")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -99,7 +100,7 @@ func newSums(s reconcile.Sums) []amountJSON {
 func newReconciliationJSON(r pay.Reconciliation) reconciliationJSON {
 	return reconciliationJSON{
 		ID: r.ID, Account: r.Account, Environment: pay.EnvironmentOf(r.Live), From: r.From.Format(time.RFC3339Nano), To: r.To.Format(time.RFC3339Nano),
-		At: r.At.Format(timeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, PaysOut: r.PaysOut, Charges: r.Charges, Charged: newSums(r.Charged),
+		At: r.At.Format(cli.TimeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, PaysOut: r.PaysOut, Charges: r.Charges, Charged: newSums(r.Charged),
 		Refunds: r.Refunds, Refunded: newSums(r.Refunded), Differences: r.Count, Findings: r.Findings,
 	}
 }
@@ -195,13 +196,13 @@ func (c *reconcileCmd) list(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "RECONCILIATION\tAT\tACCOUNT\tFROM\tTO\tLINES\tAGREE\tDIFFERENCES\tBY")
 	}
 	for _, r := range list {
 		if c.JSON {
-			if err := json.NewEncoder(stdout).Encode(newReconciliationJSON(r)); err != nil {
+			if err := json.NewEncoder(cli.Stdout).Encode(newReconciliationJSON(r)); err != nil {
 				return err
 			}
 			continue
@@ -210,7 +211,7 @@ func (c *reconcileCmd) list(ctx context.Context, a *app.App) error {
 		for _, kind := range slices.Sorted(maps.Keys(r.Findings)) {
 			found = append(found, fmt.Sprintf("%s %d", kind, r.Findings[kind]))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, moment(r.At), r.Account, moment(r.From), moment(r.To), r.Lines,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, cli.Moment(r.At), r.Account, cli.Moment(r.From), cli.Moment(r.To), r.Lines,
 			r.Charges+r.Refunds, strings.Join(append([]string{fmt.Sprint(r.Count)}, found...), " "), r.By)
 	}
 	return table.Flush()

@@ -11,18 +11,19 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 type explainCmd struct {
-	database
+	cli.DatabaseFlags
 	Payment string `arg:"" help:"Transaction id, TXN-…, or withdrawal id, wdr_…"`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
+func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -35,33 +36,33 @@ func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters registr
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(stdout).Encode(shape.NewExplanation(e))
+		return json.NewEncoder(cli.Stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
-	fmt.Fprintf(stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
+	fmt.Fprintf(cli.Stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
 	if len(p.Attempts) == 0 {
-		fmt.Fprintln(stdout, "no account served it when it was made")
+		fmt.Fprintln(cli.Stdout, "no account served it when it was made")
 	}
 	for i, at := range p.Attempts {
-		fmt.Fprintf(stdout, "%d  %s: %s\n", at.Order, at.Provider, outcome(at))
-		fmt.Fprintf(stdout, "   %s\n", called(at))
+		fmt.Fprintf(cli.Stdout, "%d  %s: %s\n", at.Order, at.Provider, outcome(at))
+		fmt.Fprintf(cli.Stdout, "   %s\n", called(at))
 		if at.Why != "" {
-			fmt.Fprintf(stdout, "   %s\n", at.Why)
+			fmt.Fprintf(cli.Stdout, "   %s\n", at.Why)
 		}
 		for _, passed := range at.Passed {
 			if i == 0 || fmt.Sprint(at.Passed) != fmt.Sprint(p.Attempts[i-1].Passed) { // of one decision: told once
-				fmt.Fprintf(stdout, "   passed over %s\n", passed)
+				fmt.Fprintf(cli.Stdout, "   passed over %s\n", passed)
 			}
 		}
 		if at.Stop != "" {
-			fmt.Fprintf(stdout, "   no other was tried: %s\n", at.Stop)
+			fmt.Fprintf(cli.Stdout, "   no other was tried: %s\n", at.Stop)
 		}
 	}
 	if len(e.Accounts) > 0 {
-		fmt.Fprintln(stdout, "now")
+		fmt.Fprintln(cli.Stdout, "now")
 	}
 	for _, v := range e.Accounts {
-		fmt.Fprintf(stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "takes such a payment"))
+		fmt.Fprintf(cli.Stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "takes such a payment"))
 	}
 	return nil
 }
@@ -93,38 +94,38 @@ func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(stdout).Encode(shape.NewPayoutExplanation(e))
+		return json.NewEncoder(cli.Stdout).Encode(shape.NewPayoutExplanation(e))
 	}
 	w := e.Withdrawal
 	arrives := ""
 	if !w.Local.IsZero() {
 		arrives = " (" + w.Local.String() + ")"
 	}
-	fmt.Fprintf(stdout, "%s %s: %s%s by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), arrives, e.Rail, w.Environment())
+	fmt.Fprintf(cli.Stdout, "%s %s: %s%s by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), arrives, e.Rail, w.Environment())
 	if w.Status == pay.WithdrawalPending && w.Waiting == "" && !w.DueAt.IsZero() {
-		fmt.Fprintln(stdout, "is sent from "+moment(w.DueAt)+" on")
+		fmt.Fprintln(cli.Stdout, "is sent from "+cli.Moment(w.DueAt)+" on")
 	}
 	for _, at := range w.Tried {
-		fmt.Fprintf(stdout, "%s: did not pay it (%s), reference %s\n", at.Account, strings.Trim(at.Code+": "+at.Message, ": "), at.Reference)
+		fmt.Fprintf(cli.Stdout, "%s: did not pay it (%s), reference %s\n", at.Account, strings.Trim(at.Code+": "+at.Message, ": "), at.Reference)
 		chosen(at.Why, at.Passed)
 	}
 	if w.Provider != "" {
-		fmt.Fprintf(stdout, "%s: reference %s %s\n", w.Provider, w.Reference(), w.Said)
+		fmt.Fprintf(cli.Stdout, "%s: reference %s %s\n", w.Provider, w.Reference(), w.Said)
 		chosen(w.Why, w.Passed)
 	}
 	if w.Waiting != "" {
-		fmt.Fprintln(stdout, "waits: "+w.Waiting)
+		fmt.Fprintln(cli.Stdout, "waits: "+w.Waiting)
 	}
 	if len(e.Accounts) > 0 {
-		fmt.Fprintln(stdout, "now")
+		fmt.Fprintln(cli.Stdout, "now")
 	}
 	for _, v := range e.Accounts {
-		fmt.Fprintf(stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "pays such a withdrawal"))
+		fmt.Fprintf(cli.Stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "pays such a withdrawal"))
 		if v.Balance != "" {
-			fmt.Fprintf(stdout, "   %s says that it has %s\n", v.Account, v.Balance)
+			fmt.Fprintf(cli.Stdout, "   %s says that it has %s\n", v.Account, v.Balance)
 		}
 		if v.Float != "" {
-			fmt.Fprintf(stdout, "   %s has %s free of its float\n", v.Account, v.Float)
+			fmt.Fprintf(cli.Stdout, "   %s has %s free of its float\n", v.Account, v.Float)
 		}
 	}
 	return nil
@@ -132,9 +133,9 @@ func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
 
 func chosen(why string, passed []string) {
 	if why != "" {
-		fmt.Fprintf(stdout, "   %s\n", why)
+		fmt.Fprintf(cli.Stdout, "   %s\n", why)
 	}
 	for _, p := range passed {
-		fmt.Fprintf(stdout, "   passed over %s\n", p)
+		fmt.Fprintf(cli.Stdout, "   passed over %s\n", p)
 	}
 }

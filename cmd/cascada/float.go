@@ -8,17 +8,18 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
 type payoutFloatCmd struct {
-	accountFlags
+	cli.AccountFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -35,9 +36,9 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	}
 	switch {
 	case c.JSON:
-		err = json.NewEncoder(stdout).Encode(floatsJSON(list))
+		err = json.NewEncoder(cli.Stdout).Encode(floatsJSON(list))
 	case len(list) == 0:
-		fmt.Fprintln(stdout, "no float is kept: payouts go out whatever the accounts have (cascada payout top-up keeps one)")
+		fmt.Fprintln(cli.Stdout, "no float is kept: payouts go out whatever the accounts have (cascada payout top-up keeps one)")
 	default:
 		err = printFloats(list)
 	}
@@ -48,7 +49,7 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 func printFloats(list []payouts.FloatStatus) error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tPUT IN\tTHE PROVIDER HAS\tOFF BY")
 	for _, f := range list {
 		in := func(minor int64) money.Amount { return money.New(minor, f.Currency) }
@@ -89,7 +90,7 @@ func floatsJSON(list []payouts.FloatStatus) []floatJSON {
 }
 
 type payoutTopUpCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account   string `arg:"" help:"The payout account."`
 	Amount    string `required:"" help:"How much arrived there, in units of the currency. --amount=-50: was taken out, or went for fees."`
 	Currency  string `required:"" placeholder:"CODE" help:"The currency that the account holds: MXN; USD where it pays out of dollars."`
@@ -98,7 +99,7 @@ type payoutTopUpCmd struct {
 	Force     bool   `help:"Take out more than is free, or book a currency that the account does not pay in."`
 }
 
-func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	currency, err := money.ParseCurrency(c.Currency)
 	if err != nil {
 		return fmt.Errorf("--currency %s: want a currency, such as MXN; the float for a token is in USD", c.Currency)
@@ -107,7 +108,7 @@ func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 	if err != nil {
 		return fmt.Errorf("--amount %s: want an amount of %s, such as 10000", c.Amount, currency)
 	}
-	a, err := c.over(ctx, log, adapters)
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,20 +29,6 @@ type rateFlags struct {
 
 func (f rateFlags) config() daemon.FX {
 	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
-}
-
-// feedFlags say where the server reads them.
-type feedFlags struct {
-	rateFlags
-	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"JSON endpoint of exchange rates, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
-	File  string        `name:"fx-url-file" env:"CASCADA_FX_URL_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a key may be in it (${env})."`
-	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
-}
-
-func (f feedFlags) config() daemon.FX {
-	c := f.rateFlags.config()
-	c.URL, c.Every = f.URL, f.Every
-	return c
 }
 
 type fxCmd struct {
@@ -60,25 +47,25 @@ func parseCurrency(text string) (money.Currency, error) {
 }
 
 // over returns the use cases over a database, with these flags.
-func (f rateFlags) over(ctx context.Context, d database, log *slog.Logger) (*app.App, error) {
-	c := d.command(log)
+func (f rateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
+	c := d.OperatorConfig(log)
 	c.FX = f.config()
 	return daemon.Open(ctx, c)
 }
 
 type fxListCmd struct {
-	database
+	cli.DatabaseFlags
 	rateFlags
 	Currency string `arg:"" optional:"" help:"Currency whose history to list, such as BRL."`
 }
 
 func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.over(ctx, c.database, log)
+	a, err := c.over(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if c.Currency != "" {
 		err = c.history(ctx, a, table)
 	} else {
@@ -109,9 +96,9 @@ func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error 
 			state = "expired: no new charges"
 		}
 		if !r.Held.Rate.IsZero() {
-			state += fmt.Sprintf("; %s of %s, %s, waits for cascada fx set --force", r.Held.Rate.Decimal(), r.Held.Source, moment(r.Held.At))
+			state += fmt.Sprintf("; %s of %s, %s, waits for cascada fx set --force", r.Held.Rate.Decimal(), r.Held.Source, cli.Moment(r.Held.At))
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", r.Currency, text(used.Rate), used.Source, moment(used.At), state)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", r.Currency, text(used.Rate), used.Source, cli.Moment(used.At), state)
 	}
 	return nil
 }
@@ -127,7 +114,7 @@ func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) erro
 	}
 	fmt.Fprintln(out, "TAKEN\tFOR 1 USD\tSOURCE\tOBSERVED\tVERDICT\tBY")
 	for _, r := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", moment(r.Taken), text(r.Rate), r.Source, moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Moment(r.Taken), text(r.Rate), r.Source, cli.Moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
 	}
 	return nil
 }
@@ -139,10 +126,8 @@ func text(r money.Rate) string {
 	return r.Decimal()
 }
 
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
-
 type fxSetCmd struct {
-	database
+	cli.DatabaseFlags
 	rateFlags
 	Currency string    `arg:"" help:"Currency, such as BRL."`
 	Rate     string    `arg:"" help:"How many units of it one US dollar buys, such as 5.4321."`
@@ -160,7 +145,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", c.Rate, err)
 	}
-	a, err := c.over(ctx, c.database, log)
+	a, err := c.over(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -179,7 +164,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type fxImportCmd struct {
-	database
+	cli.DatabaseFlags
 	rateFlags
 	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON, a list of such or what --fx-url reads."`
 	Source string `help:"Who says so, where the file does not; its name by default."`
@@ -194,7 +179,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Source == "" {
 		c.Source = filepath.Base(c.File)
 	}
-	a, err := c.over(ctx, c.database, log)
+	a, err := c.over(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -213,7 +198,7 @@ func tell(changes []acquiring.RateChange) error {
 		if c.Verdict == pay.RateKnown {
 			note = "not applied: the rate in use is as new or newer, " + text(c.Before)
 		}
-		if _, err := fmt.Fprintf(stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
+		if _, err := fmt.Fprintf(cli.Stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -25,7 +26,7 @@ type keyCmd struct {
 }
 
 type keyListCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
 	All      bool   `help:"Also those that are over."`
 	JSON     bool   `name:"json" help:"Print an object a line."`
@@ -47,7 +48,7 @@ type keyJSON struct {
 }
 
 func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "ID\tKEY\tKIND\tENVIRONMENT\tSHOP\tSINCE\tLAST USED\tADDRESSES\tENDS\tRIGHTS\tSUCCESSOR")
 	}
@@ -77,7 +78,7 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			told.EndsAt, ends = &end, end.Format(time.RFC3339)
 		}
 		if c.JSON {
-			if err := json.NewEncoder(stdout).Encode(told); err != nil {
+			if err := json.NewEncoder(cli.Stdout).Encode(told); err != nil {
 				return err
 			}
 			continue
@@ -110,7 +111,7 @@ func notWhole(key string) error {
 }
 
 type keyCreateCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
 	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
 	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
@@ -124,7 +125,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, raw)
+	fmt.Fprintln(cli.Stdout, raw)
 	return nil
 }
 
@@ -155,7 +156,7 @@ func ends(now time.Time, lasts time.Duration) (time.Time, error) {
 }
 
 type keyRotateCmd struct {
-	database
+	cli.DatabaseFlags
 	Key   string        `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd."`
 	Grace time.Duration `default:"24h" help:"How long the old key is good yet: 0, or 10s at least (default ${default})."`
 }
@@ -167,7 +168,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Grace < 0 {
 		return errors.New("--grace must not be below zero")
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -176,12 +177,12 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, raw)
+	fmt.Fprintln(cli.Stdout, raw)
 	return nil
 }
 
 type keyRevokeCmd struct {
-	database
+	cli.DatabaseFlags
 	Key string `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd; or - to give the key itself on standard input."`
 }
 
@@ -189,7 +190,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := notWhole(c.Key); err != nil {
 		return fmt.Errorf("%w, or - and the key on standard input", err)
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -208,6 +209,6 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s, %s, is revoked since %s\n", key.ID, key.Preview, key.RevokedAt.Format(time.RFC3339))
+	fmt.Fprintf(cli.Stdout, "%s, %s, is revoked since %s\n", key.ID, key.Preview, key.RevokedAt.Format(time.RFC3339))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"text/tabwriter"
 
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -16,14 +17,14 @@ type kycCmd struct {
 }
 
 type kycListCmd struct {
-	database
+	cli.DatabaseFlags
 	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
 	Merchant string                 `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Limit    atMost                 `default:"100" help:"How many at most."`
+	Limit    cli.AtMost             `default:"100" help:"How many at most."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMERCHANT\tENVIRONMENT\tLEVEL\tSUBJECT\tSTATUS\tCREATED")
 	for _, v := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Merchant, v.Environment(), v.Level, v.Subject, v.Status,
@@ -42,12 +43,12 @@ func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type kycApproveCmd struct {
-	database
+	cli.DatabaseFlags
 	ID string `arg:"" help:"Verification's id, kyc_…"`
 }
 
 func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -56,14 +57,14 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type kycRejectCmd struct {
-	database
+	cli.DatabaseFlags
 	ID      string `arg:"" help:"Verification's id, kyc_…"`
 	Code    string `default:"document_unreadable" help:"Why, in one word (lastError.code)."`
 	Message string `default:"A document cannot be read." help:"Why, for people (lastError.message)."`
 }
 
 func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+
+	"github.com/cascadapay/cascada/internal/cli"
 )
 
 type loginCmd struct {
@@ -12,7 +14,7 @@ type loginCmd struct {
 }
 
 type loginRevokeCmd struct {
-	database
+	cli.DatabaseFlags
 	Login    string `arg:"" optional:"" help:"Login's id, lgn_…, as the audit log tells it."`
 	Key      string `placeholder:"ID" help:"All logins of a key, key_…"`
 	Merchant string `placeholder:"ID" help:"All logins of a merchant, mer_…"`
@@ -29,7 +31,7 @@ func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if named != 1 {
 		return errors.New("name one: a login, --key or --merchant")
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -38,6 +40,6 @@ func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return a.Access.RevokeLogin(ctx, a.Self(), c.Login, c.Reason)
 	}
 	n, err := a.Access.RevokeLogins(ctx, a.Self(), c.Merchant, c.Key, c.Reason)
-	fmt.Fprintln(stdout, "logins ended:", n)
+	fmt.Fprintln(cli.Stdout, "logins ended:", n)
 	return err
 }

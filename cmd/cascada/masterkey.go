@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
@@ -17,10 +18,10 @@ type masterKeyCmd struct {
 	Remove masterKeyRemoveCmd `cmd:"" help:"Take a key out of the key file, once nothing is encrypted under it."`
 }
 
-type masterKeyListCmd struct{ database }
+type masterKeyListCmd struct{ cli.DatabaseFlags }
 
 func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "KEY\tSEALED\tSTATE")
 	for _, key := range keys {
 		state := ""
@@ -50,20 +51,20 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type masterKeyAddCmd struct {
-	database
+	cli.DatabaseFlags
 	Print bool `help:"Print a new key in place of that, for where keys are kept in CASCADA_MASTER_KEY: put it there after the others, with a comma between."`
 }
 
 func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Print {
-		fmt.Fprintln(stdout, daemon.NewMasterKey())
+		fmt.Fprintln(cli.Stdout, daemon.NewMasterKey())
 		return nil
 	}
-	path, err := c.base(log).MasterKeyPath()
+	path, err := c.Config(log).MasterKeyPath()
 	if err != nil {
 		return fmt.Errorf("%w: --print prints a new one", err)
 	}
-	a, err := c.existing(ctx, log) // the file is this database's
+	a, err := c.Existing(ctx, log) // the file is this database's
 	if err != nil {
 		return err
 	}
@@ -72,14 +73,14 @@ func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s is in %s now. Keep a copy, give the file to every server and restart one after the other; then: cascada master-key rotate\n", key, path)
+	fmt.Fprintf(cli.Stdout, "%s is in %s now. Keep a copy, give the file to every server and restart one after the other; then: cascada master-key rotate\n", key, path)
 	return nil
 }
 
-type masterKeyRotateCmd struct{ database }
+type masterKeyRotateCmd struct{ cli.DatabaseFlags }
 
 func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -92,27 +93,27 @@ func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if err := a.Secrets.RotateMasterKey(ctx, a.Self()); err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%s encrypts from now on\n", newest)
+		fmt.Fprintf(cli.Stdout, "%s encrypts from now on\n", newest)
 	}
 	n, err := a.Secrets.Reseal(ctx) // where it was ended, or servers did some of it, it goes on
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%d secrets were encrypted again. Servers look for more within a minute; then cascada master-key list says which keys may be removed.\n", n)
+	fmt.Fprintf(cli.Stdout, "%d secrets were encrypted again. Servers look for more within a minute; then cascada master-key list says which keys may be removed.\n", n)
 	return nil
 }
 
 type masterKeyRemoveCmd struct {
-	database
+	cli.DatabaseFlags
 	Key string `arg:"" help:"Its fingerprint, as master-key list prints it."`
 }
 
 func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	path, err := c.base(log).MasterKeyPath()
+	path, err := c.Config(log).MasterKeyPath()
 	if err != nil {
 		return err
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case !slices.Contains(keys, c.Key) || len(keys) == 1:
 		return fmt.Errorf("there is no key %s beside another one", c.Key)
 	}
-	fmt.Fprintln(stdout, "waiting until every server knows which key encrypts: up to ten seconds")
+	fmt.Fprintln(cli.Stdout, "waiting until every server knows which key encrypts: up to ten seconds")
 	if err := a.Secrets.Resealed(ctx); err != nil {
 		return err
 	}
@@ -140,6 +141,6 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := daemon.RemoveMasterKey(path, c.Key); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s is not in %s any more. Copies of the database from before need it still: keep it with them\n", c.Key, path)
+	fmt.Fprintf(cli.Stdout, "%s is not in %s any more. Copies of the database from before need it still: keep it with them\n", c.Key, path)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"text/tabwriter"
 
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -17,10 +18,10 @@ type notificationsCmd struct {
 }
 
 type notificationsListCmd struct {
-	database
-	Payment string `placeholder:"TXN-…" help:"All that was told of this payment."`
-	Limit   atMost `default:"50" help:"How many at most."`
-	JSON    bool   `name:"json" help:"Print JSON."`
+	cli.DatabaseFlags
+	Payment string     `placeholder:"TXN-…" help:"All that was told of this payment."`
+	Limit   cli.AtMost `default:"50" help:"How many at most."`
+	JSON    bool       `name:"json" help:"Print JSON."`
 }
 
 // notificationJSON is the shape of notification list --json.
@@ -34,7 +35,7 @@ type notificationJSON struct {
 }
 
 func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -48,13 +49,13 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 		for _, n := range list {
 			told = append(told, notificationJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
 		}
-		return json.NewEncoder(stdout).Encode(told)
+		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
 	if len(list) == 0 && c.Payment == "" {
-		fmt.Fprintln(stdout, "nothing waits for you")
+		fmt.Fprintln(cli.Stdout, "nothing waits for you")
 		return nil
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AT\tVERDICT\tACCOUNT\tTRANSACTION\tNOTIFICATION")
 	for _, n := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%q\n", n.At.UTC().Format("2006-01-02 15:04:05"), n.Verdict, n.Account, n.Payment, n.ID)
@@ -63,12 +64,12 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 }
 
 type notificationsShowCmd struct {
-	database
+	cli.DatabaseFlags
 	Notification string `arg:"" help:"Its id, as the list tells it."`
 }
 
 func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -77,18 +78,18 @@ func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s\n", n.Body)
+	_, err = fmt.Fprintf(cli.Stdout, "%s\n", n.Body)
 	return err
 }
 
 type notificationsCloseCmd struct {
-	database
+	cli.DatabaseFlags
 	Notification string `arg:"" help:"Its id, as the list tells it."`
 	Note         string `required:"" help:"What was done about it; it is kept in the audit log."`
 }
 
 func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -28,24 +29,24 @@ type operatorJSON struct {
 }
 
 func newOperatorJSON(o pay.Operator) operatorJSON {
-	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(timeForm)}
+	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(cli.TimeForm)}
 	if !o.Active() {
-		told.RemovedAt = o.RemovedAt.Format(timeForm)
+		told.RemovedAt = o.RemovedAt.Format(cli.TimeForm)
 	} else if !o.EndsAt.IsZero() {
-		told.EndsAt = o.EndsAt.Format(timeForm)
+		told.EndsAt = o.EndsAt.Format(cli.TimeForm)
 	}
 	return told
 }
 
 type operatorAddCmd struct {
-	database
+	cli.DatabaseFlags
 	Name    string        `arg:"" help:"What the audit log calls this operator."`
 	Expires time.Duration `default:"2160h" help:"How long the token is good, 90 days by default; 0: until it is removed."`
 	JSON    bool          `name:"json" help:"Print JSON."`
 }
 
 func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -61,20 +62,20 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.JSON {
 		told := newOperatorJSON(o)
 		told.Token = token
-		return json.NewEncoder(stdout).Encode(told)
+		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
-	_, err = fmt.Fprintf(stdout, "operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
+	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
 	return err
 }
 
 type operatorListCmd struct {
-	database
+	cli.DatabaseFlags
 	All  bool `help:"Also those that were removed."`
 	JSON bool `name:"json" help:"Print an object a line."`
 }
 
 func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -83,14 +84,14 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tENDS\tREMOVED")
 	}
 	for _, o := range list {
 		told := newOperatorJSON(o)
 		if c.JSON {
-			if err := json.NewEncoder(stdout).Encode(told); err != nil {
+			if err := json.NewEncoder(cli.Stdout).Encode(told); err != nil {
 				return err
 			}
 			continue
@@ -101,12 +102,12 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type operatorRemoveCmd struct {
-	database
+	cli.DatabaseFlags
 	Name string `arg:"" help:"Operator's name."`
 }
 
 func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -114,6 +115,6 @@ func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := a.Operators.Remove(ctx, a.Self(), c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s was removed; the token does not work any more\n", c.Name)
+	fmt.Fprintf(cli.Stdout, "%s was removed; the token does not work any more\n", c.Name)
 	return nil
 }

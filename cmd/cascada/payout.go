@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -32,26 +33,26 @@ type payoutCmd struct {
 }
 
 type payoutBatchCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"The payout account."`
 }
 
-func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	made, err := a.Batches.Make(ctx, a.Self(), c.Account)
 	if len(made) == 0 && err == nil {
-		fmt.Fprintln(stdout, "no withdrawal waits at "+c.Account)
+		fmt.Fprintln(cli.Stdout, "no withdrawal waits at "+c.Account)
 		return nil
 	}
 	return cmp.Or(err, printBatches(made))
 }
 
 func printBatches(list []pay.Batch) error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "BATCH\tACCOUNT\tNUMBER\tSTATUS\tLAYOUT\tNETWORK\tLINES\tTOTAL\tMADE\tBY\tAPPROVED BY")
 	for _, b := range list {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", b.ID, b.Account, b.Number, b.Status, b.Layout, b.Network, b.Lines, b.Total,
@@ -61,32 +62,32 @@ func printBatches(list []pay.Batch) error {
 }
 
 type payoutListCmd struct {
-	accountFlags
-	Account string `help:"Those of one account." placeholder:"ID"`
-	Limit   atMost `default:"50" help:"How many at most."`
+	cli.AccountFlags
+	Account string     `help:"Those of one account." placeholder:"ID"`
+	Limit   cli.AtMost `default:"50" help:"How many at most."`
 }
 
-func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	list, err := a.Batches.List(ctx, c.Account, int(c.Limit))
 	if err == nil && len(list) == 0 {
-		fmt.Fprintln(stdout, "there are no batches")
+		fmt.Fprintln(cli.Stdout, "there are no batches")
 		return nil
 	}
 	return cmp.Or(err, printBatches(list))
 }
 
 type payoutShowCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 	if err := printBatches([]pay.Batch{b}); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "SHA-256 of the file: %s\n", b.Checksum)
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(cli.Stdout, "SHA-256 of the file: %s\n", b.Checksum)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LINE\tWITHDRAWAL\tAMOUNT\tSTATUS\tBANK'S REFERENCE")
 	for _, d := range of {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ProviderRef, d.ID, d.Local, d.Status, d.BankRef)
@@ -108,12 +109,12 @@ func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 }
 
 type payoutApproveCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -122,36 +123,36 @@ func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s is approved: %d payouts, %s; the file's SHA-256 is %s\n", b.ID, b.Lines, b.Total, b.Checksum)
+	fmt.Fprintf(cli.Stdout, "%s is approved: %d payouts, %s; the file's SHA-256 is %s\n", b.ID, b.Lines, b.Total, b.Checksum)
 	return nil
 }
 
 type payoutDissolveCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	b, err := a.Batches.Dissolve(ctx, a.Self(), c.Batch)
 	if err == nil {
-		fmt.Fprintf(stdout, "%s is dissolved: its %d payouts wait for another batch\n", b.ID, b.Lines)
+		fmt.Fprintf(cli.Stdout, "%s is dissolved: its %d payouts wait for another batch\n", b.ID, b.Lines)
 	}
 	return err
 }
 
 type payoutExportCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Batch  string `arg:"" help:"Batch id, bat_…"`
 	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write it; a file that is there stays. It holds names and accounts: it is for its owner alone."`
 }
 
-func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -175,19 +176,19 @@ func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		os.Remove(c.Output)
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %d payouts, %s; SHA-256 %s\n", c.Output, b.Lines, b.Total, b.Checksum)
+	fmt.Fprintf(cli.Stdout, "%s: %d payouts, %s; SHA-256 %s\n", c.Output, b.Lines, b.Total, b.Checksum)
 	return nil
 }
 
 type payoutImportCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"The payout account."`
 	File    string `arg:"" help:"The bank's answer."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -206,12 +207,12 @@ func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(stdout).Encode(map[string]any{"checksum": done.Checksum, "paid": done.Paid, "rejected": done.Rejected,
+		return json.NewEncoder(cli.Stdout).Encode(map[string]any{"checksum": done.Checksum, "paid": done.Paid, "rejected": done.Rejected,
 			"returned": done.Returned, "pending": done.Pending, "known": done.Known, "strange": append([]string{}, done.Strange...)})
 	}
-	fmt.Fprintf(stdout, "paid %d, rejected %d, returned %d, pending %d, known before %d\n", done.Paid, done.Rejected, done.Returned, done.Pending, done.Known)
+	fmt.Fprintf(cli.Stdout, "paid %d, rejected %d, returned %d, pending %d, known before %d\n", done.Paid, done.Rejected, done.Returned, done.Pending, done.Known)
 	for _, s := range done.Strange {
-		fmt.Fprintln(stdout, "look at "+s)
+		fmt.Fprintln(cli.Stdout, "look at "+s)
 	}
 	if len(done.Strange) > 0 {
 		return fmt.Errorf("%d lines need you", len(done.Strange))
@@ -220,7 +221,7 @@ func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type payoutLimitCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant      string  `placeholder:"ID" help:"Of one merchant; without it, of all together."`
 	Environment   string  `enum:"production,sandbox" default:"production" help:"production or sandbox (default ${default})."`
 	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals of more than this wait for cascada withdrawal approve; 0: none does."`
@@ -274,7 +275,7 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tAUTOMATIC\tSTOPPED")
 	for _, l := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), pay.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), automatic(l.PayoutLimits), l.Stopped)
@@ -306,7 +307,7 @@ func bound(cents int64) string {
 	if cents == 0 {
 		return "-"
 	}
-	return usd(cents)
+	return cli.USD(cents)
 }
 
 // automatic is how settlements are paid out, for people.
@@ -314,5 +315,5 @@ func automatic(l pay.PayoutLimits) string {
 	if !l.Automatic {
 		return "-"
 	}
-	return strings.TrimSpace("from " + usd(l.Minimum) + " " + l.Days)
+	return strings.TrimSpace("from " + cli.USD(l.Minimum) + " " + l.Days)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -33,12 +34,12 @@ func (s shopper) who() privacy.Shopper {
 }
 
 type privacyExportCmd struct {
-	database
+	cli.DatabaseFlags
 	shopper
 }
 
 func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if unread != nil && !errors.Is(unread, privacy.ErrUnread) {
 		return unread
 	}
-	out := json.NewEncoder(stdout)
+	out := json.NewEncoder(cli.Stdout)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	return errors.Join(out.Encode(newShopperJSON(found)), unread)
@@ -175,13 +176,13 @@ func newShopperJSON(found privacy.ShopperData) shopperJSON {
 }
 
 type privacyEraseCmd struct {
-	database
+	cli.DatabaseFlags
 	shopper
 	Yes bool `help:"Erase. Without it the command only says what it would erase. What is erased cannot be brought back."`
 }
 
 func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -192,10 +193,10 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 		verb = "would be erased"
 	}
 	for _, id := range slices.Concat(done.Payments, done.Sessions) {
-		fmt.Fprintf(stdout, "%s %s\n", id, verb)
+		fmt.Fprintf(cli.Stdout, "%s %s\n", id, verb)
 	}
 	for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
-		fmt.Fprintf(stdout, "%s is kept: %s\n", id, done.Kept[id])
+		fmt.Fprintf(cli.Stdout, "%s is kept: %s\n", id, done.Kept[id])
 	}
 	switch {
 	case err != nil:
@@ -203,9 +204,9 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case len(done.Kept) > 0:
 		return errors.New("some payments are kept: erase them when they are over")
 	case len(done.Payments)+len(done.Sessions) == 0:
-		fmt.Fprintln(stdout, "nothing was found that fits: the e-mail, the document and the phone number (with its country code) have to be those that the shop sent")
+		fmt.Fprintln(cli.Stdout, "nothing was found that fits: the e-mail, the document and the phone number (with its country code) have to be those that the shop sent")
 	case !c.Yes:
-		fmt.Fprintln(stdout, "Add --yes to erase. Ask the providers that have the data, too (privacy export: toldTo).")
+		fmt.Fprintln(cli.Stdout, "Add --yes to erase. Ask the providers that have the data, too (privacy export: toldTo).")
 	}
 	return nil
 }

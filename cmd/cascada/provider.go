@@ -13,12 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/cli"
 )
-
-// registry is the adapters that accounts may be opened at.
-type registry []provider.Adapter
 
 type providerCmd struct {
 	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
@@ -34,36 +30,24 @@ type providerCmd struct {
 	Apply    providerApplyCmd    `cmd:"" help:"Make the accounts of a JSON file as they are declared there; others are left alone."`
 }
 
-// accountFlags is the flags that the commands of provider accounts share.
-type accountFlags struct {
-	database
-	PublicURL publicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
-}
-
-func (d accountFlags) over(ctx context.Context, log *slog.Logger, adapters registry) (*app.App, error) {
-	c := d.command(log)
-	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
-	return daemon.Open(ctx, c)
-}
-
 type providerAdaptersCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerAdaptersCmd) Run(adapters registry) error {
+func (c *providerAdaptersCmd) Run(adapters cli.Registry) error {
 	if c.JSON {
 		list := []shape.Adapter{}
 		for _, a := range adapters {
 			list = append(list, shape.NewAdapter(a))
 		}
-		return json.NewEncoder(stdout).Encode(list)
+		return json.NewEncoder(cli.Stdout).Encode(list)
 	}
 	if len(adapters) == 0 {
 		return errors.New("no adapter is built in")
 	}
 	for _, a := range adapters {
-		fmt.Fprintf(stdout, "%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
-		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(cli.Stdout, "%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
+		table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 		for _, f := range a.Fields {
 			note := "secret"
 			if f.Public {
@@ -81,11 +65,9 @@ func (c *providerAdaptersCmd) Run(adapters registry) error {
 	return nil
 }
 
-const timeForm = "2006-01-02T15:04:05Z"
-
 // printAccount shows an account to people.
 func printAccount(told shape.Account) error {
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
 	merchant := "all"
 	if told.Merchant != nil {
@@ -106,7 +88,7 @@ func printAccount(told shape.Account) error {
 	}
 	line("credentials", strings.Join(told.Credentials, " "))
 	if told.RotatedAt != nil {
-		line("rotated", told.RotatedAt.Format(timeForm))
+		line("rotated", told.RotatedAt.Format(cli.TimeForm))
 	}
 	if told.BaseURL != "" {
 		line("base URL", told.BaseURL)
@@ -125,19 +107,19 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 	}
 	told := shape.NewAccount(s)
 	if asJSON {
-		return json.NewEncoder(stdout).Encode(told)
+		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
 	return printAccount(told)
 }
 
 type providerListCmd struct {
-	accountFlags
+	cli.AccountFlags
 	All  bool `help:"Also those that were removed."`
 	JSON bool `name:"json" help:"Print an object a line."`
 }
 
-func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -146,13 +128,13 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
 		fmt.Fprintln(table, "ACCOUNT\tADAPTER\tENVIRONMENT\tMERCHANT\tSTATUS\tPRIORITY\tRAILS")
 	}
 	for _, s := range list {
 		if c.JSON {
-			if err := json.NewEncoder(stdout).Encode(shape.NewAccount(s)); err != nil {
+			if err := json.NewEncoder(cli.Stdout).Encode(shape.NewAccount(s)); err != nil {
 				return err
 			}
 			continue
@@ -170,13 +152,13 @@ func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type providerShowCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -185,17 +167,17 @@ func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type providerEnableCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	return c.enable(ctx, log, adapters, true)
 }
 
-func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters registry, on bool) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters cli.Registry, on bool) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -208,18 +190,18 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 
 type providerDisableCmd struct{ providerEnableCmd }
 
-func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	return c.enable(ctx, log, adapters, false)
 }
 
 type providerRemoveCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
 	Force   bool   `help:"Although payments there are not decided: nobody will learn how they end."`
 }
 
-func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -227,18 +209,18 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if _, err := a.Accounts.Remove(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
+	fmt.Fprintf(cli.Stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
 	return nil
 }
 
 type providerCheckCmd struct {
-	accountFlags
+	cli.AccountFlags
 	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
 	JSON    bool   `name:"json" help:"Print an object a line."`
 }
 
-func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, log, adapters)
+func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -264,8 +246,8 @@ func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 			bad++
 		}
 		if !c.JSON {
-			fmt.Fprintf(stdout, "%s: %s\n", id, cmp.Or(problem, "the credentials work"))
-		} else if err := json.NewEncoder(stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
+			fmt.Fprintf(cli.Stdout, "%s: %s\n", id, cmp.Or(problem, "the credentials work"))
+		} else if err := json.NewEncoder(cli.Stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
 			return err
 		}
 	}

@@ -17,12 +17,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 type reconcileCmd struct {
-	database
+	cli.DatabaseFlags
 	Provider string   `placeholder:"ACCOUNT" help:"Provider account whose report it is."`
 	Report   []string `placeholder:"FILE" sep:"none" help:"The report, a CSV file, or - for the standard input. Several are read as one."`
 	From     string   `placeholder:"DATE" help:"What was paid from this day or time on has to be in the report; by default, from its first date on."`
@@ -64,8 +65,8 @@ func (e exit) ExitCode() int { return e.code }
 
 func (e exit) Unwrap() error { return e.error }
 
-func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
+func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return exit{err, exitFailed}
 	}
@@ -98,10 +99,10 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconcilia
 		return done, err
 	}
 	comparison := reconciliation.Comparison{Account: c.Provider, Format: format, Shared: c.Shared, DryRun: c.DryRun}
-	if comparison.From, err = instant("--from", c.From, format.Zone); err != nil {
+	if comparison.From, err = cli.Instant("--from", c.From, format.Zone); err != nil {
 		return done, err
 	}
-	if comparison.To, err = instant("--to", c.To, format.Zone); err != nil {
+	if comparison.To, err = cli.Instant("--to", c.To, format.Zone); err != nil {
 		return done, err
 	}
 	for _, path := range c.Report {
@@ -117,7 +118,7 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconcilia
 		}
 		comparison.Reports = append(comparison.Reports, reconciliation.Report{Name: name, Reader: in})
 	}
-	out := bufio.NewWriter(stdout)
+	out := bufio.NewWriter(cli.Stdout)
 	var failed error
 	comparison.Tell = func(f reconcile.Finding) {
 		var err error
@@ -137,19 +138,6 @@ func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconcilia
 		err = printCompared(out, done)
 	}
 	return done, errors.Join(failed, err, out.Flush())
-}
-
-// instant reads a day or a time of day; zero for none.
-func instant(flag, text string, zone *time.Location) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02T15:04:05", time.RFC3339} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return at.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%s %q: want a day such as 2026-11-30, or a time such as 2026-11-30T15:04:05Z", flag, text)
 }
 
 // format is the report's form: the flags' where they say which columns it has, and

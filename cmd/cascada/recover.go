@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -25,11 +26,11 @@ type recoverCmd struct {
 }
 
 type recoverStatusCmd struct {
-	database
+	cli.DatabaseFlags
 }
 
-func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error {
+func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
 		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
@@ -39,8 +40,8 @@ func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters r
 }
 
 // with runs something on a database that is there.
-func (d database) with(ctx context.Context, log *slog.Logger, adapters registry, do func(*app.App) error) error {
-	a, err := accountFlags{database: d}.over(ctx, log, adapters)
+func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, do func(*app.App) error) error {
+	a, err := cli.AccountFlags{DatabaseFlags: d}.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -53,21 +54,21 @@ func printRecovery(s recovery.RecoveryStatus) {
 	window := fmt.Sprintf("what was done from %s to %s", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	switch {
 	case s.State == "":
-		fmt.Fprintln(stdout, "this database was never put back from a copy")
+		fmt.Fprintln(cli.Stdout, "this database was never put back from a copy")
 		return
 	case s.State == pay.RecoveryClosed:
-		fmt.Fprintf(stdout, "closed: %s is not in the database. Payments, refunds and withdrawals that it does not know answer 503\n", window)
+		fmt.Fprintf(cli.Stdout, "closed: %s is not in the database. Payments, refunds and withdrawals that it does not know answer 503\n", window)
 	case s.Guarded:
-		fmt.Fprintf(stdout, "open: %s is not in the database. Until %s requests that nobody knows are compared with what was found\n", window, s.Until.Format(time.RFC3339))
+		fmt.Fprintf(cli.Stdout, "open: %s is not in the database. Until %s requests that nobody knows are compared with what was found\n", window, s.Until.Format(time.RFC3339))
 	default:
-		fmt.Fprintf(stdout, "over: %s was found out\n", window)
+		fmt.Fprintf(cli.Stdout, "over: %s was found out\n", window)
 	}
 	for _, account := range s.Uncovered {
 		if s.State == pay.RecoveryClosed {
-			fmt.Fprintf(stdout, "next: cascada recover list --provider %s --report FILE\n", account)
+			fmt.Fprintf(cli.Stdout, "next: cascada recover list --provider %s --report FILE\n", account)
 		}
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for i, f := range s.Open {
 		if i == 0 {
 			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S\tWHY IT WAITS")
@@ -80,26 +81,26 @@ func printRecovery(s recovery.RecoveryStatus) {
 	}
 	_ = table.Flush() // as of all that is printed here
 	if s.State == pay.RecoveryClosed && len(s.Uncovered) == 0 {
-		fmt.Fprintln(stdout, "next: cascada recover end")
+		fmt.Fprintln(cli.Stdout, "next: cascada recover end")
 	}
 }
 
 type recoverBeginCmd struct {
-	database
+	cli.DatabaseFlags
 	From string `required:"" placeholder:"TIME" help:"The moment to which the database was put back; earlier rather than later."`
 	To   string `placeholder:"TIME" help:"When the service that was lost wrote its last; by default now."`
 }
 
-func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	from, err := instant("--from", c.From, time.UTC)
+func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	from, err := cli.Instant("--from", c.From, time.UTC)
 	if err != nil {
 		return err
 	}
-	to, err := instant("--to", c.To, time.UTC)
+	to, err := cli.Instant("--to", c.To, time.UTC)
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, log, adapters, func(a *app.App) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
 		if _, err := a.Recovery.BeginRecovery(ctx, from, to); err != nil {
 			return err
 		}
@@ -112,14 +113,14 @@ func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters re
 }
 
 type recoverListCmd struct {
-	database
+	cli.DatabaseFlags
 	Provider string   `required:"" placeholder:"ACCOUNT" help:"Provider account whose list it is."`
 	Report   []string `required:"" placeholder:"FILE" sep:"none" help:"The list, a CSV file, or - for the standard input. Several are read as one."`
 	reportFlags
 }
 
-func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error {
+func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
 		format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
 		if err != nil {
 			return err
@@ -144,7 +145,7 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours; %d lines of other kinds\n",
+		fmt.Fprintf(cli.Stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours; %d lines of other kinds\n",
 			done.Lines, done.Known, done.Regained, len(done.Found), done.Foreign, done.Other)
 		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
@@ -155,33 +156,33 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 }
 
 type recoverCoverCmd struct {
-	database
+	cli.DatabaseFlags
 	Account string `arg:"" help:"Provider account."`
 	Note    string `required:"" help:"How you know, for the audit log."`
 }
 
-func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error { return a.Recovery.CoverAccount(ctx, c.Account, c.Note) })
+func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error { return a.Recovery.CoverAccount(ctx, c.Account, c.Note) })
 }
 
 type recoverCloseCmd struct {
-	database
+	cli.DatabaseFlags
 	ID   string `arg:"" name:"id" help:"What cascada recover lists: ACCOUNT/REFERENCE."`
 	Note string `required:"" help:"What you did about it, for the audit log."`
 }
 
-func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error { return a.Recovery.CloseFound(ctx, c.ID, c.Note) })
+func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error { return a.Recovery.CloseFound(ctx, c.ID, c.Note) })
 }
 
 type recoverEndCmd struct {
-	database
+	cli.DatabaseFlags
 	Waiting bool   `help:"Refunds and payouts that nothing stands for wait until their requests are repeated. Merchants have that money a second time meanwhile."`
 	Note    string `help:"For the audit log."`
 }
 
-func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	return c.with(ctx, log, adapters, func(a *app.App) error {
+func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
 		if _, err := a.Recovery.EndRecovery(ctx, c.Waiting, c.Note); err != nil {
 			return err
 		}

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
 
 type routeReplayCmd struct {
-	database
+	cli.DatabaseFlags
 	routingFlag
 	Since       string          `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
 	Until       string          `placeholder:"WHEN" help:"Payments before then; now by default."`
@@ -28,12 +29,12 @@ type routeReplayCmd struct {
 	JSON        bool            `name:"json" help:"Print JSON."`
 }
 
-func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	file, err := readRules(c.Rules)
 	if err != nil {
 		return err
 	}
-	a, err := c.over(ctx, c.database, log, adapters)
+	a, err := c.over(ctx, c.DatabaseFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -61,9 +62,9 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters reg
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(stdout).Encode(newReplayJSON(o, done))
+		return json.NewEncoder(cli.Stdout).Encode(newReplayJSON(o, done))
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	printReplay(table, o, done)
 	return table.Flush()
 }

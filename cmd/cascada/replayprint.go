@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/routing/replay"
@@ -18,14 +19,14 @@ import (
 // printReplay tells what would have differed, for people.
 func printReplay(out io.Writer, o acquiring.PastRoutes, r acquiring.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	line("payments of %s from %s to %s", pay.EnvironmentOf(o.Live), o.Since.Format(timeForm), o.Until.Format(timeForm))
+	line("payments of %s from %s to %s", pay.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
 	inForce := whence(r.InForce)
 	if !r.InForce.Applied {
 		inForce += ", which is taken to be " + string(r.InForce.Order)
 	}
 	line("in force: %s", inForce)
 	for _, account := range r.Changed {
-		line("taken to be otherwise: %s, %s", account.ID, settings(account))
+		line("taken to be otherwise: %s, %s", account.ID, settingsOf(account))
 	}
 	line("")
 	line("%d were replayed; %d begin at another account", r.Payments, r.Elsewhere)
@@ -77,8 +78,8 @@ func tables(line func(string, ...any), r acquiring.Rerouted) {
 	}
 }
 
-// settings are an account's, for people.
-func settings(a pay.ProviderAccount) string {
+// settingsOf are an account's, for people.
+func settingsOf(a pay.ProviderAccount) string {
 	words := []string{string(a.Status), fmt.Sprintf("priority %d", a.Priority)}
 	if len(a.Rails) > 0 {
 		words = append(words, "rails "+strings.Join(a.Rails, " "))
@@ -227,7 +228,7 @@ func newSumsJSON(s replay.Sums) sumsJSON {
 
 func newReplayJSON(o acquiring.PastRoutes, r acquiring.Rerouted) replayJSON {
 	told := replayJSON{
-		Since: o.Since.Format(timeForm), Until: o.Until.Format(timeForm), Environment: pay.EnvironmentOf(o.Live), InForce: r.InForce.Version,
+		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: pay.EnvironmentOf(o.Live), InForce: r.InForce.Version,
 		Simulated: r.Simulated, Open: r.Open, Unexplained: r.Unexplained, All: newSumsJSON(r.Sums), Unpriced: unpricedJSON(r.Unpriced),
 		Rails: map[string]sumsJSON{}, Accounts: []accountSumsJSON{}, Examples: []exampleJSON{},
 	}

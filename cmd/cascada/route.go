@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
@@ -25,14 +26,14 @@ type routingFlag struct {
 }
 
 // over returns the use cases over a database.
-func (f routingFlag) over(ctx context.Context, d database, log *slog.Logger, adapters registry) (*app.App, error) {
-	c := d.command(log)
+func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry) (*app.App, error) {
+	c := d.OperatorConfig(log)
 	c.Adapters, c.Routing = adapters, f.Routing
 	return daemon.Open(ctx, c)
 }
 
 type routeShowCmd struct {
-	database
+	cli.DatabaseFlags
 	routingFlag
 	History int  `placeholder:"N" help:"List the newest N versions instead, newest first."`
 	JSON    bool `name:"json" help:"Print JSON; of --history an object a line."`
@@ -49,13 +50,13 @@ type rulesJSON struct {
 func newRulesJSON(v acquiring.RulesVersion) rulesJSON {
 	told := rulesJSON{Version: v.Version, Applied: v.Applied, Rules: rulefile.New(v.Rules)}
 	if !v.At.IsZero() {
-		told.ChangedAt = v.At.Format(timeForm)
+		told.ChangedAt = v.At.Format(cli.TimeForm)
 	}
 	return told
 }
 
-func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := c.over(ctx, c.database, log, adapters)
+func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.over(ctx, c.DatabaseFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 	}
 	for i, v := range list {
 		if i > 0 && !c.JSON {
-			fmt.Fprintln(stdout, "---")
+			fmt.Fprintln(cli.Stdout, "---")
 		}
 		if err := printRules(v, c.JSON); err != nil {
 			return err
@@ -83,13 +84,13 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters regis
 // printRules prints rules as a file, with where they are from as a comment.
 func printRules(v acquiring.RulesVersion, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
+		return json.NewEncoder(cli.Stdout).Encode(newRulesJSON(v))
 	}
 	text, err := rulefile.Write(v.Rules)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "# %s\n%s", whence(v), text)
+	_, err = fmt.Fprintf(cli.Stdout, "# %s\n%s", whence(v), text)
 	return err
 }
 
@@ -99,18 +100,18 @@ func whence(v acquiring.RulesVersion) string {
 	case v.Version == 0:
 		return "no rules were ever applied: servers decide by their --routing"
 	case !v.Applied:
-		return fmt.Sprintf("rules were taken back at %s (version %d): servers decide by their --routing", v.At.Format(timeForm), v.Version)
+		return fmt.Sprintf("rules were taken back at %s (version %d): servers decide by their --routing", v.At.Format(cli.TimeForm), v.Version)
 	}
-	return fmt.Sprintf("version %d, applied at %s", v.Version, v.At.Format(timeForm))
+	return fmt.Sprintf("version %d, applied at %s", v.Version, v.At.Format(cli.TimeForm))
 }
 
 type routeApplyCmd struct {
-	database
+	cli.DatabaseFlags
 	File string `arg:"" help:"YAML or JSON file (docs/ROUTING.md), or - for the standard input."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
+func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	file, err := readRules(c.File)
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 	if file.Accounts != nil {
 		return fmt.Errorf("%s: accounts are for route replay, which changes none: change them with provider set or provider apply, and take the section out", c.File)
 	}
-	a, err := routingFlag{}.over(ctx, c.database, log, adapters)
+	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters regi
 
 // readRules reads a file of rules.
 func readRules(path string) (rulefile.File, error) {
-	text, err := content(path)
+	text, err := cli.Content(path)
 	if err != nil {
 		return rulefile.File{}, err
 	}
@@ -146,23 +147,23 @@ func readRules(path string) (rulefile.File, error) {
 // tellRules says what was done.
 func tellRules(v acquiring.RulesVersion, changed, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(stdout).Encode(newRulesJSON(v))
+		return json.NewEncoder(cli.Stdout).Encode(newRulesJSON(v))
 	}
 	if !changed {
-		fmt.Fprintln(stdout, "nothing is changed: "+whence(v))
+		fmt.Fprintln(cli.Stdout, "nothing is changed: "+whence(v))
 		return nil
 	}
-	fmt.Fprintln(stdout, whence(v))
+	fmt.Fprintln(cli.Stdout, whence(v))
 	return nil
 }
 
 type routeResetCmd struct {
-	database
+	cli.DatabaseFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := routingFlag{}.over(ctx, c.database, log, adapters)
+func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -18,12 +19,12 @@ type paymentCmd struct {
 }
 
 type paymentListCmd struct {
-	database
-	Limit atMost `default:"50" help:"How many at most."`
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
 }
 
 func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -33,10 +34,10 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(stdout, "every outcome is known")
+		fmt.Fprintln(cli.Stdout, "every outcome is known")
 		return nil
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
 	for _, p := range list {
 		attempt, _ := p.Current()
@@ -47,15 +48,15 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type paymentResolveCmd struct {
-	database
+	cli.DatabaseFlags
 	Payment string   `arg:"" help:"Transaction id, TXN-…"`
 	Outcome pay.Word `required:"" enum:"paid,not-charged" placeholder:"OUTCOME" help:"paid completes it, or books late money where it had ended; not-charged ends it."`
 	Note    string   `required:"" help:"How you know; it is kept in the audit log."`
 	Force   bool     `help:"Although the provider says otherwise."`
 }
 
-func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters registry) error {
-	a, err := accountFlags{database: c.database}.over(ctx, log, adapters)
+func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -64,9 +65,9 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
-	fmt.Fprintf(stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
+	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
 	if s, late := p.Attention(); late && s.Claim != "" {
-		fmt.Fprintf(stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
+		fmt.Fprintf(cli.Stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
 	}
 	return nil
 }
@@ -80,12 +81,12 @@ type withdrawalCmd struct {
 }
 
 type withdrawalListCmd struct {
-	database
-	Limit atMost `default:"50" help:"How many at most."`
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
 }
 
 func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -95,10 +96,10 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(stdout, "no withdrawal is under way")
+		fmt.Fprintln(cli.Stdout, "no withdrawal is under way")
 		return nil
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
 	for _, d := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
@@ -107,12 +108,12 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type withdrawalShowCmd struct {
-	database
+	cli.DatabaseFlags
 	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
 }
 
 func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
 		{"account", w.Provider}, {"to pay out", payable(w.Withdrawal)}, {"our reference", w.Reference()},
@@ -133,7 +134,7 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type withdrawalResolveCmd struct {
-	database
+	cli.DatabaseFlags
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
 	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance; returned gives back what had arrived and was sent back, without the fee."`
 	Reference  string   `placeholder:"TEXT" help:"What the bank or the network calls the payout, where it arrived."`
@@ -142,7 +143,7 @@ type withdrawalResolveCmd struct {
 }
 
 func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -151,17 +152,17 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
-	fmt.Fprintf(stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
+	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
 	return nil
 }
 
 type withdrawalWaitingCmd struct {
-	database
-	Limit atMost `default:"50" help:"How many at most."`
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
 }
 
 func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -171,25 +172,25 @@ func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(stdout, "no withdrawal waits")
+		fmt.Fprintln(cli.Stdout, "no withdrawal waits")
 		return nil
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WITHDRAWAL\tMERCHANT\tENVIRONMENT\tAMOUNT\tMADE\tWAITS FOR")
 	for _, d := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Merchant, d.Environment(), usd(d.Amount), d.CreatedAt.UTC().Format(time.DateTime), d.Waiting)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Merchant, d.Environment(), cli.USD(d.Amount), d.CreatedAt.UTC().Format(time.DateTime), d.Waiting)
 	}
 	return w.Flush()
 }
 
 type withdrawalApproveCmd struct {
-	database
+	cli.DatabaseFlags
 	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
 	Note       string `required:"" help:"Why; it is kept in the audit log."`
 }
 
 func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -198,14 +199,14 @@ func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
-	fmt.Fprintf(stdout, "%s of %s passes the limits\n", w.ID, usd(w.Amount))
+	fmt.Fprintf(cli.Stdout, "%s of %s passes the limits\n", w.ID, cli.USD(w.Amount))
 	return nil
 }
 
 // payable is what a withdrawal is to pay out, for people: of a token, as much as the USD are worth.
 func payable(w pay.Withdrawal) string {
 	if w.Local == (money.Amount{}) {
-		return "what " + usd(w.Net()) + " are worth"
+		return "what " + cli.USD(w.Net()) + " are worth"
 	}
-	return fmt.Sprintf("%s (%s at %s)", w.Local, usd(w.Net()), w.Rate.Decimal())
+	return fmt.Sprintf("%s (%s at %s)", w.Local, cli.USD(w.Net()), w.Rate.Decimal())
 }

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -19,14 +19,14 @@ type settlementCmd struct {
 }
 
 type settlementListCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant string               `placeholder:"ID" help:"Only this merchant's, mer_…"`
 	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" placeholder:"STATUS" help:"Only those that are open, closed or paid."`
-	Limit    atMost               `default:"50" help:"How many at most."`
+	Limit    cli.AtMost           `default:"50" help:"How many at most."`
 }
 
 func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -35,26 +35,26 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET")
 	for _, s := range list {
 		closed := "-"
 		if !s.ClosedAt.IsZero() {
 			closed = s.ClosedAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, usd(s.Net))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net))
 	}
 	return out.Flush()
 }
 
 type settlementShowCmd struct {
-	database
+	cli.DatabaseFlags
 	Settlement string `arg:"" help:"Settlement id, STL-…"`
 	Lines      int    `default:"20" help:"How many lines to show."`
 }
 
 func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Settlement, err)
 	}
-	fmt.Fprintf(stdout, "%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(cli.Stdout, "%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
+	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for _, fact := range []struct {
 		name string
 		at   time.Time
@@ -81,25 +81,23 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		{"chargeback fees", -s.ChargebackFees}, {"reserve held", -s.Held}, {"reserve released", s.Released},
 		{"adjustments", s.Adjustments}, {"net", s.Net}, {"moved to available", s.Moved},
 	} {
-		fmt.Fprintf(out, "  %s\t%s\n", total.name, usd(total.cents))
+		fmt.Fprintf(out, "  %s\t%s\n", total.name, cli.USD(total.cents))
 	}
 	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)
 	for _, l := range lines {
-		fmt.Fprintf(out, "  %d\t%s\t%s\t%s\t%s\n", l.Number, l.At.Format(time.RFC3339), l.Type, l.Payment, usd(l.Net))
+		fmt.Fprintf(out, "  %d\t%s\t%s\t%s\t%s\n", l.Number, l.At.Format(time.RFC3339), l.Type, l.Payment, cli.USD(l.Net))
 	}
 	return out.Flush()
 }
 
-func usd(cents int64) string { return money.New(cents, money.USD).String() }
-
 type settlementPayCmd struct {
-	database
+	cli.DatabaseFlags
 	Settlements []string `arg:"" help:"Settlement ids, STL-…"`
 }
 
 // Run pays what it can, and fails for the others.
 func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
 			failed = append(failed, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
-		fmt.Fprintln(stdout, s.ID, "is paid")
+		fmt.Fprintln(cli.Stdout, s.ID, "is paid")
 	}
 	return errors.Join(failed...)
 }

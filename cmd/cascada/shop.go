@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -16,13 +17,13 @@ type shopCmd struct {
 }
 
 type shopCreateCmd struct {
-	database
+	cli.DatabaseFlags
 	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
 	Name     string `required:"" help:"Name that shoppers see."`
 }
 
 func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -31,13 +32,13 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+	_, err = fmt.Fprintf(cli.Stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
 		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
 }
 
 type shopBrandCmd struct {
-	database
+	cli.DatabaseFlags
 	Shop   string   `arg:"" help:"Shop's id, shp_…"`
 	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
 	Logo   string   `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
@@ -60,7 +61,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		logo = &read
 	}
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -87,6 +88,6 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if shop.Brand.HideFee {
 		fee = "hidden"
 	}
-	fmt.Fprintf(stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
+	fmt.Fprintf(cli.Stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
 	return nil
 }

@@ -31,7 +31,7 @@ var dependencies = map[string]string{
 	"codeberg.org/go-pdf/fpdf":              "internal/statement",
 	"filippo.io/age":                        "internal/backup cmd/cascada",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
-	"github.com/alecthomas/kong":            "cmd/cascada",
+	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",
 	"github.com/danielgtaylor/huma":         "internal/api internal/admin internal/view internal/wire",
 	"github.com/go-json-experiment/json":    "internal/wire",
 	"github.com/golang-jwt/jwt":             "internal/app/auth",

@@ -101,5 +101,7 @@ var layers = map[string]layer{
 	"internal/simulation":            {"", "worlds are tests only"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app app/... admin/shape backup daemon bench", "the commands parse flags and call use cases"},
+	"internal/cli":                   {"money pay provider app daemon", "what commands share knows none of them"},
+	"internal/cli/settings":          {"settingsfile", "a value is found by the name of its flag, whatever it sets"},
+	"cmd/cascada":                    {"cli cli/... money pay provider provider/adapters reconcile routing routing/replay routing/rulefile app app/... admin/shape backup daemon bench", "the commands parse flags and call use cases"},
 }

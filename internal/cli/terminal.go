@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,8 +10,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// stdout is what commands print to. A shop's text may be in it.
-var stdout io.Writer = &printable{to: os.Stdout}
+// Stdout is what commands print to. A shop's text may be in it.
+var Stdout = Safely(os.Stdout)
+
+// Safely is a writer to a terminal, or to what may become one: see printable.
+func Safely(to io.Writer) io.Writer { return &printable{to: to} }
 
 // printable writes text and JSON to a terminal. Characters that a terminal obeys, or that
 // turn the direction of writing, are written as JSON does, as in \u001b; bytes that are no

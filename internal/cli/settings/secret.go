@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -39,28 +39,28 @@ const (
 	byFlag
 )
 
-// origin is where a flag's value is from.
-type origin struct {
+// Origin is where a flag's value is from.
+type Origin struct {
 	level level
 	text  string // for people
 }
 
 // originOf tells where a parsed flag has its value from.
-func originOf(k *kong.Context, flag *kong.Flag, from *resolver) origin {
+func originOf(k *kong.Context, flag *kong.Flag, from *Resolver) Origin {
 	for _, p := range k.Path {
 		if p.Flag != flag {
 			continue
 		}
 		if !p.Resolved {
-			return origin{byFlag, "--" + flag.Name}
+			return Origin{byFlag, "--" + flag.Name}
 		}
 		s, _ := from.file.Get(flag.Name)
-		return origin{byFile, fmt.Sprintf("%s, line %d", from.path, s.Line)}
+		return Origin{byFile, fmt.Sprintf("%s, line %d", from.Path, s.Line)}
 	}
 	if v := variable(flag); v != "" {
-		return origin{byEnvironment, v}
+		return Origin{byEnvironment, v}
 	}
-	return origin{byDefault, "default"}
+	return Origin{byDefault, "default"}
 }
 
 // credential is the file that systemd hands over for a secret, "" where it hands over none.
@@ -76,10 +76,10 @@ func (s secret) credential() string {
 	return path
 }
 
-// readSecrets gives the flags of the command the secrets that are in files, and returns where each
+// ReadSecrets gives the flags of the command the secrets that are in files, and returns where each
 // flag that it looked at has its value from.
-func readSecrets(k *kong.Context, from *resolver) (map[string]origin, error) {
-	origins := map[string]origin{}
+func ReadSecrets(k *kong.Context, from *Resolver) (map[string]Origin, error) {
+	origins := map[string]Origin{}
 	flags := map[string]*kong.Flag{}
 	for _, flag := range k.Flags() {
 		flags[flag.Name] = flag
@@ -99,12 +99,12 @@ func readSecrets(k *kong.Context, from *resolver) (map[string]origin, error) {
 
 // take decides where a secret is from: the nearest to the user of the flag, the flag of its file,
 // and the credential.
-func (s secret) take(value, file *kong.Flag, origins map[string]origin) error {
+func (s secret) take(value, file *kong.Flag, origins map[string]Origin) error {
 	at := origins[file.Name]
 	path := file.Target.String()
 	credential := s.credential()
 	if credential != "" && at.level < byCredential {
-		path, at = credential, origin{byCredential, "credential " + filepath.Base(credential)}
+		path, at = credential, Origin{byCredential, "credential " + filepath.Base(credential)}
 	}
 	if !s.readable {
 		if credential != "" && os.Getenv(s.variable) != "" {
@@ -143,11 +143,11 @@ func secretLine(path string) (string, error) {
 	return line, nil
 }
 
-// warnOfArguments says so where a password stands in the arguments, which everybody on the machine
+// WarnOfArguments says so where a password stands in the arguments, which everybody on the machine
 // can read.
-func warnOfArguments(flags []*kong.Flag, origins map[string]origin, log *slog.Logger) {
+func WarnOfArguments(flags []*kong.Flag, origins map[string]Origin, log *slog.Logger) {
 	for _, flag := range flags {
-		if origins[flag.Name].level == byFlag && flag.Target.Kind().String() == "string" && hasPassword(flag.Target.String()) &&
+		if origins[flag.Name].level == byFlag && flag.Target.Kind().String() == "string" && HasPassword(flag.Target.String()) &&
 			slices.ContainsFunc(secrets, func(s secret) bool { return s.setting == flag.Name }) {
 			log.Warn("a password is in the arguments, which every list of processes shows", "flag", "--"+flag.Name, "instead", "--"+flag.Name+"-file")
 		}
@@ -157,7 +157,8 @@ func warnOfArguments(flags []*kong.Flag, origins map[string]origin, log *slog.Lo
 // passwords are parameters of addresses that nobody may see.
 var passwords = []string{"password", "sslpassword"}
 
-func hasPassword(address string) bool {
+// HasPassword reports whether a password is in an address.
+func HasPassword(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false

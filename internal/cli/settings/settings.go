@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -17,13 +17,13 @@ import (
 // when nobody names one: who works on that machine means its service.
 const packaged, packagedSettings = "/usr/bin/cascada", "/etc/cascada/cascada.yaml"
 
-// settingsFile is the file that flags are taken from which neither the command line nor the
+// File is the file that flags are taken from which neither the command line nor the
 // environment gives.
-type settingsFile string
+type File string
 
 // BeforeResolve is asked by kong, when it knows the flags and before it looks for the others.
-func (settingsFile) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, r *resolver) error {
-	named, ok := ctx.FlagValue(trace.Flag).(settingsFile)
+func (File) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, r *Resolver) error {
+	named, ok := ctx.FlagValue(trace.Flag).(File)
 	if !ok || configuring(ctx) {
 		return nil // cascada config check reads it by itself
 	}
@@ -41,7 +41,7 @@ func (settingsFile) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong
 	if len(problems) > 0 {
 		return settingsError(path, problems)
 	}
-	*r = resolver{file, path, app.Model}
+	*r = Resolver{file, path, app.Model}
 	ctx.AddResolver(r)
 	return nil
 }
@@ -71,8 +71,8 @@ func settingsError(path string, problems []settingsfile.Problem) error {
 	return fmt.Errorf("%s: %s", path, strings.Join(lines, "\n"+path+": "))
 }
 
-// serveFlags are the flags of cascada serve: what a file may set.
-func serveFlags(model *kong.Application) (flags []*kong.Flag) {
+// ServeFlags are the flags of cascada serve: what a file may set.
+func ServeFlags(model *kong.Application) (flags []*kong.Flag) {
 	for _, command := range model.Children {
 		if command.Name == "serve" {
 			flags = command.Flags
@@ -90,7 +90,7 @@ func readSettings(model *kong.Application, path string) (settingsfile.File, []se
 	defer from.Close()
 	var names []string
 	byName := map[string]*kong.Flag{}
-	for _, flag := range serveFlags(model) {
+	for _, flag := range ServeFlags(model) {
 		names = append(names, flag.Name)
 		byName[flag.Name] = flag
 	}
@@ -131,9 +131,9 @@ func try(flag *kong.Flag, s settingsfile.Setting) error {
 	return nil
 }
 
-// validate refuses what the environment gives a flag and the flag would not take: kong looks at what the
+// Validate refuses what the environment gives a flag and the flag would not take: kong looks at what the
 // command line and the file give alone.
-func validate(flags []*kong.Flag) error {
+func Validate(flags []*kong.Flag) error {
 	var wrong []error
 	for _, flag := range flags {
 		v, ok := flag.Target.Addr().Interface().(interface{ Validate() error })
@@ -176,20 +176,20 @@ func shapeOf(flag *kong.Flag) string {
 	return "one value"
 }
 
-// resolver gives flags the values of a file.
-type resolver struct {
+// Resolver gives flags the values of a file.
+type Resolver struct {
 	file  settingsfile.File
-	path  string // "" where there is none
+	Path  string // "" where there is none
 	model *kong.Application
 }
 
 // Validate is asked by kong. The file was looked at when it was read.
-func (*resolver) Validate(*kong.Application) error { return nil }
+func (*Resolver) Validate(*kong.Application) error { return nil }
 
 // Resolve is asked by kong for a flag that the command line does not have. The environment wins
 // over the file; and a flag of another command is meant where it has the same variable.
-func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	i := slices.IndexFunc(serveFlags(r.model), func(f *kong.Flag) bool {
+func (r *Resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	i := slices.IndexFunc(ServeFlags(r.model), func(f *kong.Flag) bool {
 		return f.Name == flag.Name && (f == flag || len(f.Envs) > 0 && slices.Equal(f.Envs, flag.Envs))
 	})
 	s, ok := r.file.Get(flag.Name)
@@ -204,6 +204,16 @@ func variable(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
 			return name
+		}
+	}
+	return ""
+}
+
+// Named is the file that --config names.
+func Named(at *kong.Context) string {
+	for _, flag := range at.Model.Flags {
+		if path, ok := at.FlagValue(flag).(File); ok {
+			return string(path)
 		}
 	}
 	return ""

@@ -1,8 +1,9 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,23 +52,27 @@ func TestTerminalObeysNobody(t *testing.T) {
 
 // Whatever a command prints goes the safe way.
 func TestCommandsPrintToNoTerminalDirectly(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	direct := regexp.MustCompile(`os\.Stdout|fmt\.Print`)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "terminal.go" {
-			continue
-		}
-		text, err := os.ReadFile(file)
+	looked := 0
+	for _, root := range []string{".", "../../cmd/cascada"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == "terminal.go" {
+				return err
+			}
+			looked++
+			text, err := os.ReadFile(path)
+			for i, line := range strings.Split(string(text), "\n") {
+				if direct.MatchString(line) {
+					t.Errorf("%s:%d prints to the terminal directly: %s", path, i+1, strings.TrimSpace(line))
+				}
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, line := range strings.Split(string(text), "\n") {
-			if direct.MatchString(line) {
-				t.Errorf("%s:%d prints to the terminal directly: %s", file, i+1, strings.TrimSpace(line))
-			}
-		}
+	}
+	if looked < 40 {
+		t.Errorf("only %d files of commands were found", looked)
 	}
 }
