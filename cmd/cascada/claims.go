@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// claimCmd is cascada claim.
 type claimCmd struct {
 	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
 	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`

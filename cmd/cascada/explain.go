@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// explainCmd is cascada explain.
 type explainCmd struct {
 	cli.DatabaseFlags
 	Payment string `arg:"" help:"Transaction id, TXN-…, or withdrawal id, wdr_…"`

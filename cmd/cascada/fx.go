@@ -31,6 +31,7 @@ func (f rateFlags) config() daemon.FX {
 	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
 }
 
+// fxCmd is cascada fx.
 type fxCmd struct {
 	List   fxListCmd   `cmd:"" help:"List the exchange rates, or what was read of one currency."`
 	Set    fxSetCmd    `cmd:"" help:"Set a rate: units of the currency for one US dollar. Running servers use it within seconds."`

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// keyCmd is cascada key.
 type keyCmd struct {
 	List   keyListCmd   `cmd:"" help:"List a merchant's keys, masked."`
 	Create keyCreateCmd `cmd:"" help:"Make one more key."`

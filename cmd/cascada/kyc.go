@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// kycCmd is cascada kyc.
 type kycCmd struct {
 	List    kycListCmd    `cmd:"" help:"List verifications, newest first."`
 	Approve kycApproveCmd `cmd:"" help:"Verify a merchant: it may withdraw from then on."`

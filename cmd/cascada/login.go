@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
+// loginCmd is cascada login.
 type loginCmd struct {
 	Revoke loginRevokeCmd `cmd:"" help:"End logins: their tokens are refused on every node within two seconds."`
 }

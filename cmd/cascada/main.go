@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/cli/books"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -34,17 +35,17 @@ type commands struct {
 	Operator   operatorCmd      `cmd:"" help:"Who may use the admin API."`
 	FX         fxCmd            `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        kycCmd           `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Reconcile  reconcileCmd     `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
-	Settlement settlementCmd    `cmd:"" help:"Settlements, for the operator."`
-	Check      checkCmd         `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Backup     backupCmd        `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
-	Restore    restoreCmd       `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
-	Recover    recoverCmd       `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
-	Repair     repairCmd        `cmd:"" help:"Mend what is only counted, beside a running service."`
-	Seal       sealCmd          `cmd:"" help:"Seals of the ledger and the audit log."`
+	Reconcile  books.Reconcile  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
+	Settlement books.Settlement `cmd:"" help:"Settlements, for the operator."`
+	Check      books.Check      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Backup     books.Backup     `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
+	Restore    books.Restore    `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
+	Recover    books.Recover    `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
+	Repair     books.Repair     `cmd:"" help:"Mend what is only counted, beside a running service."`
+	Seal       books.Seal       `cmd:"" help:"Seals of the ledger and the audit log."`
 	Privacy    privacyCmd       `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
-	Audit      auditCmd         `cmd:"" help:"Who did what."`
-	Story      storyCmd         `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
+	Audit      books.Audit      `cmd:"" help:"Who did what."`
+	Story      books.Story      `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
 	Explain    explainCmd       `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
 	Bench      benchCmd         `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
 	Version    versionCmd       `cmd:"" help:"Print the version."`

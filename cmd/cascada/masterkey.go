@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
+// masterKeyCmd is cascada master-key.
 type masterKeyCmd struct {
 	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, and how much is encrypted under each."`
 	Add    masterKeyAddCmd    `cmd:"" help:"Put a new key beside the others. It does nothing until it is rotated in."`

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// merchantCmd is cascada merchant.
 type merchantCmd struct {
 	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`

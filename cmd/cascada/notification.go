@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// notificationsCmd is cascada notification.
 type notificationsCmd struct {
 	List  notificationsListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
 	Show  notificationsShowCmd  `cmd:"" help:"Print what a provider told, as it came."`

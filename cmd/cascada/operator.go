@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// operatorCmd is cascada operator.
 type operatorCmd struct {
 	Add    operatorAddCmd    `cmd:"" help:"Give a person or a program a token of the admin API (serve --admin). It is shown once."`
 	List   operatorListCmd   `cmd:"" help:"List who may use the admin API."`

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// payoutCmd is cascada payout.
 type payoutCmd struct {
 	Batch    payoutBatchCmd    `cmd:"" help:"Gather what waits at a bank-file account into batches, and write their files. Another operator approves them."`
 	List     payoutListCmd     `cmd:"" help:"List batches, the newest first."`

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// privacyCmd is cascada privacy.
 type privacyCmd struct {
 	Export privacyExportCmd `cmd:"" help:"Print all that is kept about a shopper, as JSON."`
 	Erase  privacyEraseCmd  `cmd:"" help:"Take a shopper out of what is over: payments, evidence, notifications, checkouts. The books stay."`

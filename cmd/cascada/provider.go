@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
+// providerCmd is cascada provider.
 type providerCmd struct {
 	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
 	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
 
+// routeCmd is cascada route.
 type routeCmd struct {
 	Show   routeShowCmd   `cmd:"" help:"Show the routing rules that count now, as a file that route apply takes."`
 	Apply  routeApplyCmd  `cmd:"" help:"Put the routing rules of a file in force. Running servers use them within seconds."`

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// paymentCmd is cascada payment.
 type paymentCmd struct {
 	List    paymentListCmd    `cmd:"" help:"List payments whose outcome nobody knows, oldest first."`
 	Resolve paymentResolveCmd `cmd:"" help:"End a payment whose provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
@@ -72,6 +73,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	return nil
 }
 
+// withdrawalCmd is cascada withdrawal.
 type withdrawalCmd struct {
 	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
 	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
+// shopCmd is cascada shop.
 type shopCmd struct {
 	Create shopCreateCmd `cmd:"" help:"Make one more shop of a merchant, with its keys."`
 	Brand  shopBrandCmd  `cmd:"" help:"Say how a shop looks to its shoppers, and who may embed its pages."`

@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"context"
@@ -191,7 +191,7 @@ func printCompared(out io.Writer, done reconciliation.Compared) error {
 }
 
 // list tells what came of the last comparisons.
-func (c *reconcileCmd) list(ctx context.Context, a *app.App) error {
+func (c *Reconcile) list(ctx context.Context, a *app.App) error {
 	list, err := a.Reconciliation.Reconciliations(ctx, c.Provider, listed)
 	if err != nil {
 		return err

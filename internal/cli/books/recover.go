@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-type recoverCmd struct {
+// Recover is cascada recover.
+type Recover struct {
 	Status recoverStatusCmd `cmd:"" default:"withargs" help:"Say how far it is, and what comes next."`
 	Begin  recoverBeginCmd  `cmd:"" help:"Close the service, whose database was put back to a moment by other means than cascada restore. Before it starts."`
 	List   recoverListCmd   `cmd:"" help:"Read a provider's own list of all that it did in the lost time, paid or not: charges and refunds, or payouts."`

@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"bufio"
@@ -16,7 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-type auditCmd struct {
+// Audit is cascada audit.
+type Audit struct {
 	List auditListCmd `cmd:"" help:"List who did what, oldest first."`
 }
 

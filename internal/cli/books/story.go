@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-type storyCmd struct {
+// Story is cascada story.
+type Story struct {
 	cli.DatabaseFlags
 	ID string `arg:"" name:"id" help:"Of a payment (TXN-…), of a withdrawal (wdr_…), or of a refund or another claim (CLM-…), which its payment's story tells."`
 }
 
-func (c *storyCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *Story) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-type repairCmd struct {
+// Repair is cascada repair.
+type Repair struct {
 	Counters repairCountersCmd `cmd:"" help:"Count again what lists tell as their totals: payments, deliveries, movements. The ledger is not touched."`
 }
 

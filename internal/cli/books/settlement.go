@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-type settlementCmd struct {
+// Settlement is cascada settlement.
+type Settlement struct {
 	List settlementListCmd `cmd:"" help:"List settlements of all merchants, newest first."`
 	Show settlementShowCmd `cmd:"" help:"Show a settlement's totals and first lines."`
 	Pay  settlementPayCmd  `cmd:"" help:"Note that the payouts behind closed settlements are confirmed. Moves no money."`

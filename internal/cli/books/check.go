@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"bufio"
@@ -16,7 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-type checkCmd struct {
+// Check is cascada check.
+type Check struct {
 	cli.DatabaseFlags
 	Heads    string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`
 	State    string `type:"path" placeholder:"FILE" help:"Keep in FILE what was proved, and prove only what changed since the check that wrote it. Without the file, and with --full, everything is looked at. Keep it where nobody can write who may write the database."`
@@ -25,7 +26,7 @@ type checkCmd struct {
 }
 
 // Help is shown by --help.
-func (c *checkCmd) Help() string {
+func (c *Check) Help() string {
 	return `It only reads, a bounded part of the database in each transaction: it may run beside the
 service, and on a standby of PostgreSQL. With the addresses of several servers it reads the
 primary, unless the address says target_session_attrs=prefer-standby or the like.
@@ -36,7 +37,7 @@ behind the service's back only a full check finds; so does it alone find wrong c
 sums of settlements. Run it nightly with --state, and weekly with --full.`
 }
 
-func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 	b, err := c.Books(ctx, log)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (c *checkCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // proved reads what an earlier check has proved; nil where there is none.
-func (c *checkCmd) proved(b *app.Books) (*app.CheckProof, error) {
+func (c *Check) proved(b *app.Books) (*app.CheckProof, error) {
 	content, err := os.ReadFile(c.State)
 	if errors.Is(err, fs.ErrNotExist) { // so that hours of work do not end with this
 		return nil, writable(c.State)
@@ -108,7 +109,7 @@ func writable(path string) error {
 }
 
 // keep writes what was proved: the file is the one from before, or all of the new one.
-func (c *checkCmd) keep(b *app.Books, p *app.CheckProof) error {
+func (c *Check) keep(b *app.Books, p *app.CheckProof) error {
 	content, err := b.SealProof(p)
 	if err != nil {
 		return err
@@ -172,7 +173,8 @@ func (p *progress) end() {
 	}
 }
 
-type sealCmd struct {
+// Seal is cascada seal.
+type Seal struct {
 	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment: keep it elsewhere, for check --heads."`
 }
 

@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"bufio"
@@ -22,7 +22,8 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-type reconcileCmd struct {
+// Reconcile is cascada reconcile.
+type Reconcile struct {
 	cli.DatabaseFlags
 	Provider string   `placeholder:"ACCOUNT" help:"Provider account whose report it is."`
 	Report   []string `placeholder:"FILE" sep:"none" help:"The report, a CSV file, or - for the standard input. Several are read as one."`
@@ -65,7 +66,7 @@ func (e exit) ExitCode() int { return e.code }
 
 func (e exit) Unwrap() error { return e.error }
 
-func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return exit{err, exitFailed}
@@ -87,7 +88,7 @@ func (c *reconcileCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.R
 	return nil
 }
 
-func (c *reconcileCmd) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
+func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
 	if c.Provider == "" || len(c.Report) == 0 {
 		return done, errors.New("say which account's report to compare, and where it is: --provider ACCOUNT --report FILE")
 	}

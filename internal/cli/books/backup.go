@@ -1,4 +1,4 @@
-package main
+package books
 
 import (
 	"cmp"
@@ -22,7 +22,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
-type backupCmd struct {
+// Backup is cascada backup.
+type Backup struct {
 	cli.DatabaseFlags
 	File      string   `arg:"" help:"Where the copy goes. Nothing may be there."`
 	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt it to whoever has the identity of this age recipient (age1…, of age-keygen), or of those in @FILE. Repeat it for more."`
@@ -33,7 +34,7 @@ type backupCmd struct {
 // errOneFile sends those with a PostgreSQL to its own tools.
 var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
 
-func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(c.Database)
@@ -82,7 +83,7 @@ func (c *backupCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Regi
 }
 
 // copy makes the copy, proves it, and gives it its name.
-func (c *backupCmd) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
+func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
 	temporary, drop, err := backup.Temporary(c.File)
 	if err != nil {
 		return 0, at, err
@@ -151,7 +152,8 @@ func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
 }
 
-type restoreCmd struct {
+// Restore is cascada restore.
+type Restore struct {
 	cli.DatabaseFlags
 	File      string `arg:"" type:"existingfile" help:"What cascada backup made."`
 	Identity  string `type:"existingfile" placeholder:"FILE" help:"The age identity that opens it, where it is encrypted."`
@@ -160,7 +162,7 @@ type restoreCmd struct {
 	From      string `placeholder:"TIME" help:"As of when the copy is, where it does not say so itself because something else made it."`
 }
 
-func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
+func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(c.Database)
@@ -229,7 +231,7 @@ func (c *restoreCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Reg
 }
 
 // copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
-func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
+func (c *Restore) copied(ctx context.Context, temporary string) error {
 	if err := recovery.Sound(ctx, temporary); err != nil {
 		return err
 	}
@@ -242,7 +244,7 @@ func (c *restoreCmd) copied(ctx context.Context, temporary string) error {
 
 // putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
 // where that was taken too.
-func (c *restoreCmd) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
+func (c *Restore) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
 	aside, err := recovery.MoveAside(path, lost.To)
 	if err != nil {
 		return err
@@ -265,7 +267,7 @@ func (c *restoreCmd) putBack(temporary, path, key string, lost recovery.Recovery
 	return nil
 }
 
-func (c *restoreCmd) identities() ([]age.Identity, error) {
+func (c *Restore) identities() ([]age.Identity, error) {
 	if c.Identity == "" {
 		return nil, nil
 	}
@@ -273,7 +275,7 @@ func (c *restoreCmd) identities() ([]age.Identity, error) {
 }
 
 // takeKey puts the master key that lies beside the backup in its place, and returns that.
-func (c *restoreCmd) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
+func (c *Restore) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
 	if !c.WithKey {
 		return "", nil
 	}
