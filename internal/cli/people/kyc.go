@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// kycCmd is cascada kyc.
-type kycCmd struct {
+// KYC is cascada kyc.
+type KYC struct {
 	List    kycListCmd    `cmd:"" help:"List verifications, newest first."`
 	Approve kycApproveCmd `cmd:"" help:"Verify a merchant: it may withdraw from then on."`
 	Reject  kycRejectCmd  `cmd:"" help:"Reject a verification; the merchant may begin a new one."`

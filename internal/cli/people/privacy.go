@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// privacyCmd is cascada privacy.
-type privacyCmd struct {
+// Privacy is cascada privacy.
+type Privacy struct {
 	Export privacyExportCmd `cmd:"" help:"Print all that is kept about a shopper, as JSON."`
 	Erase  privacyEraseCmd  `cmd:"" help:"Take a shopper out of what is over: payments, evidence, notifications, checkouts. The books stay."`
 }

@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"bufio"
@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// keyCmd is cascada key.
-type keyCmd struct {
+// Key is cascada key.
+type Key struct {
 	List   keyListCmd   `cmd:"" help:"List a merchant's keys, masked."`
 	Create keyCreateCmd `cmd:"" help:"Make one more key."`
 	Rotate keyRotateCmd `cmd:"" help:"Make a key in place of another one, which is good for a while yet."`

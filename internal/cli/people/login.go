@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// loginCmd is cascada login.
-type loginCmd struct {
+// Login is cascada login.
+type Login struct {
 	Revoke loginRevokeCmd `cmd:"" help:"End logins: their tokens are refused on every node within two seconds."`
 }
 

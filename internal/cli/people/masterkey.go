@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
-// masterKeyCmd is cascada master-key.
-type masterKeyCmd struct {
+// MasterKey is cascada master-key.
+type MasterKey struct {
 	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, and how much is encrypted under each."`
 	Add    masterKeyAddCmd    `cmd:"" help:"Put a new key beside the others. It does nothing until it is rotated in."`
 	Rotate masterKeyRotateCmd `cmd:"" help:"Let the newest key take over, and encrypt everything again under it, while servers run."`

@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// shopCmd is cascada shop.
-type shopCmd struct {
+// Shop is cascada shop.
+type Shop struct {
 	Create shopCreateCmd `cmd:"" help:"Make one more shop of a merchant, with its keys."`
 	Brand  shopBrandCmd  `cmd:"" help:"Say how a shop looks to its shoppers, and who may embed its pages."`
 }

@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// operatorCmd is cascada operator.
-type operatorCmd struct {
+// Operator is cascada operator.
+type Operator struct {
 	Add    operatorAddCmd    `cmd:"" help:"Give a person or a program a token of the admin API (serve --admin). It is shown once."`
 	List   operatorListCmd   `cmd:"" help:"List who may use the admin API."`
 	Remove operatorRemoveCmd `cmd:"" help:"End an operator's token, at once."`

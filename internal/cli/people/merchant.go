@@ -1,4 +1,4 @@
-package main
+package people
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// merchantCmd is cascada merchant.
-type merchantCmd struct {
+// Merchant is cascada merchant.
+type Merchant struct {
 	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
 	Set    merchantSetCmd    `cmd:"" help:"Change where a merchant is written to."`
