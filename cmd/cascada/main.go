@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/cli/books"
 	"github.com/cascadapay/cascada/internal/cli/people"
+	"github.com/cascadapay/cascada/internal/cli/providers"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -19,37 +20,37 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Serve      serveCmd         `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate    migrateCmd       `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
-	Merchant   people.Merchant  `cmd:"" help:"Make merchants."`
-	Key        people.Key       `cmd:"" help:"Make and end merchants' API keys."`
-	Login      people.Login     `cmd:"" help:"Logins of merchants' programs."`
-	Shop       people.Shop      `cmd:"" help:"Shops of merchants."`
-	Payment    paymentCmd       `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
-	Withdrawal withdrawalCmd    `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     payoutCmd        `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
-	Claim      claimCmd         `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
-	Provider   providerCmd      `cmd:"" help:"Accounts at providers, which payments go through."`
-	Notices    notificationsCmd `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
-	Route      routeCmd         `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
-	MasterKey  people.MasterKey `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
-	Operator   people.Operator  `cmd:"" help:"Who may use the admin API."`
-	FX         fxCmd            `cmd:"" name:"fx" help:"Exchange rates."`
-	KYC        people.KYC       `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Reconcile  books.Reconcile  `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
-	Settlement books.Settlement `cmd:"" help:"Settlements, for the operator."`
-	Check      books.Check      `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Backup     books.Backup     `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
-	Restore    books.Restore    `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
-	Recover    books.Recover    `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
-	Repair     books.Repair     `cmd:"" help:"Mend what is only counted, beside a running service."`
-	Seal       books.Seal       `cmd:"" help:"Seals of the ledger and the audit log."`
-	Privacy    people.Privacy   `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
-	Audit      books.Audit      `cmd:"" help:"Who did what."`
-	Story      books.Story      `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
-	Explain    explainCmd       `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
-	Bench      benchCmd         `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
-	Version    versionCmd       `cmd:"" help:"Print the version."`
+	Serve      serveCmd               `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
+	Migrate    migrateCmd             `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
+	Merchant   people.Merchant        `cmd:"" help:"Make merchants."`
+	Key        people.Key             `cmd:"" help:"Make and end merchants' API keys."`
+	Login      people.Login           `cmd:"" help:"Logins of merchants' programs."`
+	Shop       people.Shop            `cmd:"" help:"Shops of merchants."`
+	Payment    paymentCmd             `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
+	Withdrawal withdrawalCmd          `cmd:"" help:"Withdrawals that are under way, and how you end them."`
+	Payout     payoutCmd              `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
+	Claim      claimCmd               `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Provider   providers.Provider     `cmd:"" help:"Accounts at providers, which payments go through."`
+	Notices    providers.Notification `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
+	Route      providers.Route        `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
+	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
+	Operator   people.Operator        `cmd:"" help:"Who may use the admin API."`
+	FX         fxCmd                  `cmd:"" name:"fx" help:"Exchange rates."`
+	KYC        people.KYC             `cmd:"" name:"kyc" help:"Verifications of merchants."`
+	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
+	Settlement books.Settlement       `cmd:"" help:"Settlements, for the operator."`
+	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
+	Restore    books.Restore          `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
+	Recover    books.Recover          `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
+	Repair     books.Repair           `cmd:"" help:"Mend what is only counted, beside a running service."`
+	Seal       books.Seal             `cmd:"" help:"Seals of the ledger and the audit log."`
+	Privacy    people.Privacy         `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
+	Audit      books.Audit            `cmd:"" help:"Who did what."`
+	Story      books.Story            `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
+	Explain    providers.Explain      `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
+	Bench      benchCmd               `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Version    versionCmd             `cmd:"" help:"Print the version."`
 
 	Config      configCmd        `cmd:"" help:"The settings: whether a file of them is right, and what would be in force."`
 	Completion  completionCmd    `cmd:"" help:"Completion of commands, flags and their words for a shell."`

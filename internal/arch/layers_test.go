@@ -105,5 +105,6 @@ var layers = map[string]layer{
 	"internal/cli/settings":          {"settingsfile", "a value is found by the name of its flag, whatever it sets"},
 	"internal/cli/books":             {"cli money pay reconcile app app/... backup daemon", "a command parses flags, calls use cases and prints"},
 	"internal/cli/people":            {"cli pay app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/providers":         {"cli money pay provider routing routing/replay routing/rulefile app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
 	"cmd/cascada":                    {"cli cli/... money pay provider provider/adapters reconcile routing routing/replay routing/rulefile app app/... admin/shape backup daemon bench", "the commands parse flags and call use cases"},
 }

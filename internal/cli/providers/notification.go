@@ -1,4 +1,4 @@
-package main
+package providers
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// notificationsCmd is cascada notification.
-type notificationsCmd struct {
+// Notification is cascada notification.
+type Notification struct {
 	List  notificationsListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
 	Show  notificationsShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
 	Close notificationsCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`

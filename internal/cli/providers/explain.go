@@ -1,4 +1,4 @@
-package main
+package providers
 
 import (
 	"cmp"
@@ -16,14 +16,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// explainCmd is cascada explain.
-type explainCmd struct {
+// Explain is cascada explain.
+type Explain struct {
 	cli.DatabaseFlags
 	Payment string `arg:"" help:"Transaction id, TXN-…, or withdrawal id, wdr_…"`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *explainCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func called(a pay.Attempt) string {
 }
 
 // payout explains a withdrawal.
-func (c *explainCmd) payout(ctx context.Context, a *app.App) error {
+func (c *Explain) payout(ctx context.Context, a *app.App) error {
 	e, err := a.Payouts.ExplainPayout(ctx, c.Payment)
 	if err != nil {
 		return err

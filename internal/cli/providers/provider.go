@@ -1,4 +1,4 @@
-package main
+package providers
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// providerCmd is cascada provider.
-type providerCmd struct {
+// Provider is cascada provider.
+type Provider struct {
 	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
 	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`
 	List     providerListCmd     `cmd:"" help:"List the accounts."`

@@ -1,4 +1,4 @@
-package main
+package providers
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
 
-// routeCmd is cascada route.
-type routeCmd struct {
+// Route is cascada route.
+type Route struct {
 	Show   routeShowCmd   `cmd:"" help:"Show the routing rules that count now, as a file that route apply takes."`
 	Apply  routeApplyCmd  `cmd:"" help:"Put the routing rules of a file in force. Running servers use them within seconds."`
 	Reset  routeResetCmd  `cmd:"" help:"Take the routing rules back: servers decide by their --routing again."`
