@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/cli/books"
+	"github.com/cascadapay/cascada/internal/cli/funds"
 	"github.com/cascadapay/cascada/internal/cli/people"
 	"github.com/cascadapay/cascada/internal/cli/providers"
 	"github.com/cascadapay/cascada/internal/cli/settings"
@@ -26,16 +27,16 @@ type commands struct {
 	Key        people.Key             `cmd:"" help:"Make and end merchants' API keys."`
 	Login      people.Login           `cmd:"" help:"Logins of merchants' programs."`
 	Shop       people.Shop            `cmd:"" help:"Shops of merchants."`
-	Payment    paymentCmd             `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
-	Withdrawal withdrawalCmd          `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     payoutCmd              `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
-	Claim      claimCmd               `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Payment    funds.Payment          `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
+	Withdrawal funds.Withdrawal       `cmd:"" help:"Withdrawals that are under way, and how you end them."`
+	Payout     funds.Payout           `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
+	Claim      funds.Claim            `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
 	Provider   providers.Provider     `cmd:"" help:"Accounts at providers, which payments go through."`
 	Notices    providers.Notification `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
 	Route      providers.Route        `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
 	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
 	Operator   people.Operator        `cmd:"" help:"Who may use the admin API."`
-	FX         fxCmd                  `cmd:"" name:"fx" help:"Exchange rates."`
+	FX         funds.FX               `cmd:"" name:"fx" help:"Exchange rates."`
 	KYC        people.KYC             `cmd:"" name:"kyc" help:"Verifications of merchants."`
 	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
 	Settlement books.Settlement       `cmd:"" help:"Settlements, for the operator."`

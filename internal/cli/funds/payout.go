@@ -1,4 +1,4 @@
-package main
+package funds
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// payoutCmd is cascada payout.
-type payoutCmd struct {
+// Payout is cascada payout.
+type Payout struct {
 	Batch    payoutBatchCmd    `cmd:"" help:"Gather what waits at a bank-file account into batches, and write their files. Another operator approves them."`
 	List     payoutListCmd     `cmd:"" help:"List batches, the newest first."`
 	Show     payoutShowCmd     `cmd:"" help:"Show a batch and its withdrawals."`

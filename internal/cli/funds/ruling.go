@@ -1,4 +1,4 @@
-package main
+package funds
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// paymentCmd is cascada payment.
-type paymentCmd struct {
+// Payment is cascada payment.
+type Payment struct {
 	List    paymentListCmd    `cmd:"" help:"List payments whose outcome nobody knows, oldest first."`
 	Resolve paymentResolveCmd `cmd:"" help:"End a payment whose provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
 }
@@ -73,8 +73,8 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	return nil
 }
 
-// withdrawalCmd is cascada withdrawal.
-type withdrawalCmd struct {
+// Withdrawal is cascada withdrawal.
+type Withdrawal struct {
 	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
 	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`
 	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due and not sent, with what they wait for."`

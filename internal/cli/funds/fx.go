@@ -1,4 +1,4 @@
-package main
+package funds
 
 import (
 	"cmp"
@@ -20,19 +20,20 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// rateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
-type rateFlags struct {
+// RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
+type RateFlags struct {
 	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age after which a rate is warned of (${env}, default ${default})."`
 	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age after which no new charges are taken at a rate (${env}, default ${default})."`
 	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Percent that a rate may move at once; a larger step waits for the operator (${env}, default ${default})."`
 }
 
-func (f rateFlags) config() daemon.FX {
+// FX is what the flags say.
+func (f RateFlags) FX() daemon.FX {
 	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
 }
 
-// fxCmd is cascada fx.
-type fxCmd struct {
+// FX is cascada fx.
+type FX struct {
 	List   fxListCmd   `cmd:"" help:"List the exchange rates, or what was read of one currency."`
 	Set    fxSetCmd    `cmd:"" help:"Set a rate: units of the currency for one US dollar. Running servers use it within seconds."`
 	Import fxImportCmd `cmd:"" help:"Set the rates of a CSV or JSON file, all or none."`
@@ -48,15 +49,15 @@ func parseCurrency(text string) (money.Currency, error) {
 }
 
 // over returns the use cases over a database, with these flags.
-func (f rateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
+func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
 	c := d.OperatorConfig(log)
-	c.FX = f.config()
+	c.FX = f.FX()
 	return daemon.Open(ctx, c)
 }
 
 type fxListCmd struct {
 	cli.DatabaseFlags
-	rateFlags
+	RateFlags
 	Currency string `arg:"" optional:"" help:"Currency whose history to list, such as BRL."`
 }
 
@@ -129,7 +130,7 @@ func text(r money.Rate) string {
 
 type fxSetCmd struct {
 	cli.DatabaseFlags
-	rateFlags
+	RateFlags
 	Currency string    `arg:"" help:"Currency, such as BRL."`
 	Rate     string    `arg:"" help:"How many units of it one US dollar buys, such as 5.4321."`
 	Source   string    `default:"operator" help:"Who says so."`
@@ -166,7 +167,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type fxImportCmd struct {
 	cli.DatabaseFlags
-	rateFlags
+	RateFlags
 	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON, a list of such or what --fx-url reads."`
 	Source string `help:"Who says so, where the file does not; its name by default."`
 	Force  bool   `help:"Also those that jump, or are older than the rates in use."`

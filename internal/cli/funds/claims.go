@@ -1,4 +1,4 @@
-package main
+package funds
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// claimCmd is cascada claim.
-type claimCmd struct {
+// Claim is cascada claim.
+type Claim struct {
 	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
 	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`
 	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days."`
