@@ -106,6 +106,29 @@ func each(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
+// atOnce runs tests side by side as soon as it is called. Parallel subtests wait until every other test has
+// begun: one that waits for a minute would be the last to end, with nothing beside it.
+func atOnce(t *testing.T, tests map[string]func(t *testing.T)) {
+	t.Helper()
+	var all sync.WaitGroup
+	for name, test := range tests {
+		all.Go(func() { t.Run(name, test) })
+		if *full { // a whole drill has the machine alone
+			all.Wait()
+		}
+	}
+	all.Wait()
+}
+
+// eachAtOnce is each for a test that waits for a minute.
+func eachAtOnce(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	atOnce(t, map[string]func(t *testing.T){
+		"sqlite":   func(t *testing.T) { test(t, dbtest.SQLite(t)) },
+		"postgres": func(t *testing.T) { test(t, dbtest.Postgres(t)) },
+	})
+}
+
 // user is somebody at a shell: a directory and an environment.
 type user struct {
 	dir     string
@@ -378,14 +401,15 @@ func text(reply map[string]any, path ...string) string {
 // patience is for what a process leased and could not do: it comes again after 90 s.
 const patience = 2 * time.Minute
 
-// await polls until something is so.
+// await polls until something is so: at once, and then a twentieth of what was waited later. What asks
+// for a minute a hundred times a second takes the machine from the others.
 func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for deadline := time.Now().Add(patience); !so(); <-look.C {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !so(); {
+		waited := time.Since(began)
+		if waited > patience {
 			t.Fatalf("waited %s in vain for %s", patience, what)
 		}
+		time.Sleep(min(max(waited/20, 10*time.Millisecond), 250*time.Millisecond))
 	}
 }
