@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	supervisor "github.com/coreos/go-systemd/v22/daemon"
 )
 
@@ -156,7 +156,7 @@ func kind(database string) string {
 // demo makes a merchant on an empty database and shows how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	o, made, err := s.App.Onboarding.CreateDemo(ctx, onboarding.NewMerchant{
-		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
+		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard,
 	})
 	if err != nil {
 		return fmt.Errorf("make a demo merchant: %w", err)

@@ -3,7 +3,8 @@ package api
 import (
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // about says of an operation what does not follow from its types: what it
@@ -11,7 +12,7 @@ import (
 type about struct {
 	text    string // Markdown: paragraphs, lists, code
 	replies string // what comes back; empty: the status's name
-	codes   []pay.Code
+	codes   []problem.Code
 	body    []sample // none: composed from the schema
 	anyShop bool     // a whole merchant's credentials will do
 }
@@ -35,11 +36,11 @@ func canonical(path string) string {
 }
 
 var (
-	chargeCodes = []pay.Code{
-		pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountOutOfLimits,
-		pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeUnsupportedCurrency, pay.CodeProductionKeyRefused, pay.CodeForbidden,
-		pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired,
-		pay.CodeCascadeExhausted,
+	chargeCodes = []problem.Code{
+		problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountOutOfLimits,
+		problem.UnsupportedMethod, problem.UnsupportedCountry, problem.UnsupportedCurrency, problem.ProductionKeyRefused, problem.Forbidden,
+		problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired,
+		problem.CascadeExhausted,
 	}
 	paymentSamples = []sample{
 		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-8412","userEmail":"ana@example.com"}`},
@@ -56,19 +57,19 @@ var abouts = map[string]about{
 		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
 			"it lives as long as `expiresIn` says. The refresh token lives 30 days and works once.\n\n" +
 			"A raw secret key works as the bearer value too.",
-		codes: []pay.Code{pay.CodeInvalidAPIKey},
+		codes: []problem.Code{problem.InvalidAPIKey},
 		body:  body(`{"apiKey":"pk_test_example-not-a-real-key","secretKey":"sk_test_example-not-a-real-key"}`),
 	},
 	"POST /auth/refresh": {
 		text:  "Gives a new pair of tokens. The refresh token that was sent stops working; sending it twice ends the login.",
-		codes: []pay.Code{pay.CodeInvalidToken},
+		codes: []problem.Code{problem.InvalidToken},
 		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
 	},
 	"POST /auth/logout": {
 		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds no node accepts either of its tokens. " +
 			"If the access token has expired, send the refresh token without an `Authorization` header. " +
 			"Other logins of the key go on. A raw key is not a login: ask the operator to revoke it.",
-		codes: []pay.Code{pay.CodeInvalidRequest}, anyShop: true,
+		codes: []problem.Code{problem.InvalidRequest}, anyShop: true,
 	},
 	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
 	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
@@ -108,7 +109,7 @@ var abouts = map[string]about{
 			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
 			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
-		codes: []pay.Code{pay.CodeUnsupportedCurrency},
+		codes: []problem.Code{problem.UnsupportedCurrency},
 	},
 	"GET /payments/{id}": {
 		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
@@ -120,39 +121,39 @@ var abouts = map[string]about{
 			"Where the provider does not say in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
 			"is still `pending`: Cascada keeps asking, and an event reports the result. You may repeat the request.\n\n" +
 			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` report it.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /payments/{id}/simulate": {
 		text: "Acts as the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
 			"Anything else is a conflict.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused, pay.CodeBalanceInsufficient},
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused, problem.BalanceInsufficient},
 		body:  body(`{"action":"paid"}`),
 	},
 	"POST /payments/{id}/refund": {
 		text: "Gives a captured payment back, in whole or in part; more than once while something remains. It opens a claim of type `user_dispute`, " +
 			"whose id is `refundId`, and is drawn from the available balance, then from the pending one.",
-		codes: []pay.Code{pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeConflictState, pay.CodeBalanceInsufficient},
+		codes: []problem.Code{problem.AmountInvalid, problem.AmountAboveMaximum, problem.ConflictState, problem.BalanceInsufficient},
 		body:  []sample{{"part", "In part", `{"amount":50,"reason":"requested_by_customer"}`}, {"whole", "All that remains", `{}`}},
 	},
 	"GET /claims":      {text: "The shop's refunds, disputes and inquiries, newest first."},
 	"GET /claims/{id}": {text: "One claim, with its evidence and its history."},
 	"POST /claims/{id}/evidence": {
 		text:  "Answers a dispute with a text, a file, or both. The claim is then under review.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+		codes: []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved},
 		body:  body(`{"kind":"delivery_proof","text":"Signed for by the customer on 12 November."}`),
 	},
 	"POST /claims/{id}/accept": {
 		text:  "Accepts a dispute or an inquiry: the shopper gets the money back and the claim is resolved.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved},
+		codes: []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved},
 	},
 	"GET /claims/{id}/evidence/{evidenceId}/file": {
 		text:  "The file as it was sent, with its content type.",
-		codes: []pay.Code{pay.CodeNotFound}, replies: "The file.",
+		codes: []problem.Code{problem.NotFound}, replies: "The file.",
 	},
 	"POST /wallets": {
 		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and only ever shown masked. " +
 			"In production a new wallet waits before it can be used.",
-		codes: []pay.Code{pay.CodeUnsupportedCurrency, pay.CodeProductionKeyRefused, pay.CodeConflictState},
+		codes: []problem.Code{problem.UnsupportedCurrency, problem.ProductionKeyRefused, problem.ConflictState},
 		body: []sample{
 			{"bank", "A bank account in Mexico", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"032180000118359719"}`},
 			{"crypto", "A USDT address", `{"label":"Treasury","type":"crypto","currency":"USDT","network":"tron","destination":"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}`},
@@ -164,25 +165,25 @@ var abouts = map[string]about{
 	"POST /withdrawals": {
 		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
 			"is canceled. In production the merchant must be verified first.",
-		codes: []pay.Code{
-			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
-			pay.CodeWalletNotFound, pay.CodeConflictState,
+		codes: []problem.Code{
+			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
+			problem.WalletNotFound, problem.ConflictState,
 		},
 		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
 	},
 	"GET /withdrawals/quote": {
 		text: "Shows what a withdrawal would cost now: the fee, what arrives and at which rate. It is refused where the withdrawal would be. Nothing is stored, " +
 			"and the withdrawal itself uses the rate of the moment at which it is made.",
-		codes: []pay.Code{
-			pay.CodeAmountInvalid, pay.CodeAmountAboveMaximum, pay.CodeAmountBelowMinimum, pay.CodeBalanceInsufficient, pay.CodeKYCRequired,
-			pay.CodeWalletNotFound, pay.CodeConflictState, pay.CodeMissingField,
+		codes: []problem.Code{
+			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
+			problem.WalletNotFound, problem.ConflictState, problem.MissingField,
 		},
 	},
 	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
 	"GET /withdrawals/{id}": {text: "One withdrawal."},
 	"POST /withdrawals/{id}/cancel": {
 		text:  "Cancels a withdrawal while it is pending. The funds are back at once.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /kyc/init": {
 		anyShop: true,
@@ -193,7 +194,7 @@ var abouts = map[string]about{
 	"POST /sandbox/kyc/{id}": {
 		anyShop: true,
 		text:    "Sets the outcome of a verification, as the reviewer would.",
-		codes:   []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		codes:   []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body:    body(`{"status":"verified"}`),
 	},
 	"GET /settlements": {text: "The merchant's batches, newest first. The first one is open: it still grows.", anyShop: true},
@@ -203,12 +204,12 @@ var abouts = map[string]about{
 	"GET /settlements/{id}/transactions": {text: "The lines of a batch: payments, refunds, chargebacks, releases.", anyShop: true},
 	"GET /settlements/{id}/report": {
 		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the batch is closed.",
-		codes:   []pay.Code{pay.CodeConflictState},
+		codes:   []problem.Code{problem.ConflictState},
 		replies: "The report.", anyShop: true,
 	},
 	"POST /settlements/{id}/simulate": {
 		text:    "Acts as the bank: confirms the payout of a closed sandbox batch.",
-		codes:   []pay.Code{pay.CodeSettlementAlreadyPaid, pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		codes:   []problem.Code{problem.SettlementAlreadyPaid, problem.ConflictState, problem.ProductionKeyRefused},
 		body:    body(`{"action":"paid"}`),
 		anyShop: true,
 	},
@@ -216,7 +217,7 @@ var abouts = map[string]about{
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
 			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. `metadata`, `description` and `lineItems` go on to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
 			"A session lives 24 hours and makes one payment.",
-		codes: append([]pay.Code{pay.CodeCheckoutSessionNotFound}, chargeCodes...),
+		codes: append([]problem.Code{problem.CheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
 			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
 			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
@@ -226,16 +227,16 @@ var abouts = map[string]about{
 	"POST /checkout/sessions/{token}/select": {
 		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
 			"While money for the order is held, because a payment came late or with another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
-		codes: []pay.Code{
-			pay.CodeCheckoutSessionAlreadyCompleted, pay.CodeConflictState, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCountry, pay.CodeAmountOutOfLimits,
-			pay.CodeCardDeclined, pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSRequired, pay.CodeCascadeExhausted,
+		codes: []problem.Code{
+			problem.CheckoutSessionAlreadyCompleted, problem.ConflictState, problem.UnsupportedMethod, problem.UnsupportedCountry, problem.AmountOutOfLimits,
+			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted,
 		},
 		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
 	},
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
 			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
 			{"managed", "A managed inbox", `{"events":["*"]}`},
@@ -246,7 +247,7 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
 		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
-		codes: []pay.Code{pay.CodeConflictState, pay.CodeProductionKeyRefused},
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
@@ -257,12 +258,12 @@ var abouts = map[string]about{
 	"GET /webhooks/{id}/deliveries/{deliveryId}": {
 		text: "One delivery with its payload and every try.",
 	},
-	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true},
+	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
 		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
 			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
 			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
-		codes: []pay.Code{pay.CodeProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
+		codes: []problem.Code{problem.ProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
 	},
 	"GET /events": {
 		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
@@ -273,7 +274,7 @@ var abouts = map[string]about{
 		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
 			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it, and another one is a conflict, whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []problem.Code{problem.ConflictState},
 		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
 	},
 	"GET /webhooks/{id}/replays": {text: "The replays to a webhook, newest first: the one that is running, and those before."},
@@ -284,21 +285,21 @@ var abouts = map[string]about{
 	"POST /webhooks/{id}/replays/{replayId}/stop": {
 		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; one that is done is a conflict. " +
 			"To go on later, begin another one with its `resumeFrom` as `from` and its `to`.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
 		text:  "Sends a failed delivery again, the same one: it keeps its id, and its count of tries continues. It is sent within five seconds.",
-		codes: []pay.Code{pay.CodeConflictState},
+		codes: []problem.Code{problem.ConflictState},
 	},
 	"GET /webhooks/{id}/inbox": {text: "What a managed inbox received, its signature checked, newest first."},
 	"GET /sandbox/clock": {
 		text:  "The merchant's own sandbox time.",
-		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
+		codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true,
 	},
 	"POST /sandbox/clock": {
 		text: "Moves the sandbox time of the merchant forward, so that expiry, settlement, reserve releases and retries take seconds. " +
 			"It never moves back.",
-		codes: []pay.Code{pay.CodeProductionKeyRefused}, anyShop: true,
+		codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true,
 		body: body(`{"advance":"48h"}`),
 	},
 }
@@ -335,23 +336,23 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
 
 // eventTexts say when each event fires (EVT-1, EVT-5).
-var eventTexts = map[pay.EventType]string{
-	pay.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
-	pay.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
-	pay.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
-	pay.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
-	pay.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
-	pay.ChargebackCreated:   "A dispute was opened against a completed payment.",
-	pay.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
-	pay.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
-	pay.SettlementClosed:    "A settlement batch was closed.",
-	pay.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
-	pay.WithdrawalCompleted: "A withdrawal arrived.",
-	pay.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
-	pay.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
-	pay.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
-	pay.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
-	pay.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
+var eventTexts = map[hook.EventType]string{
+	hook.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
+	hook.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
+	hook.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
+	hook.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
+	hook.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
+	hook.ChargebackCreated:   "A dispute was opened against a completed payment.",
+	hook.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
+	hook.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
+	hook.SettlementClosed:    "A settlement batch was closed.",
+	hook.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
+	hook.WithdrawalCompleted: "A withdrawal arrived.",
+	hook.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
+	hook.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
+	hook.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
+	hook.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
+	hook.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
 }
 
 // deliveryHeaders are those of each delivery (HOOK-9).

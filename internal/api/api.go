@@ -20,7 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -117,21 +118,21 @@ const (
 
 // What else it asks of a secret or restricted key: a right.
 const (
-	toRead     = access(pay.RightRead)
-	toCharge   = access(pay.RightPayments)
-	toRefund   = access(pay.RightRefunds)
-	toAnswer   = access(pay.RightClaims)
-	toNotify   = access(pay.RightWebhooks)
-	toWithdraw = access(pay.RightWithdrawals)
-	toPlay     = access(pay.RightSandbox)
+	toRead     = access(tenant.RightRead)
+	toCharge   = access(tenant.RightPayments)
+	toRefund   = access(tenant.RightRefunds)
+	toAnswer   = access(tenant.RightClaims)
+	toNotify   = access(tenant.RightWebhooks)
+	toWithdraw = access(tenant.RightWithdrawals)
+	toPlay     = access(tenant.RightSandbox)
 )
 
 // right is the right that an endpoint asks for, "" for none.
-func (n access) right() pay.Right {
+func (n access) right() tenant.Right {
 	if n == open || n == anyKey || n == secretKey || n == orNone {
 		return ""
 	}
-	return pay.Right(n)
+	return tenant.Right(n)
 }
 
 // In an operation's metadata.
@@ -183,14 +184,14 @@ func currency(ctx huma.Context, param, path, code string) (money.Currency, error
 		if where, ok := geo.Parse(code); ok && slices.Contains(offered, where.Currency) {
 			message += "; did you mean " + string(where.Currency) + "?"
 		}
-		return c, wire.Coded(pay.CodeInvalidRequest, path, message)
+		return c, wire.Coded(problem.InvalidRequest, path, message)
 	}
 	return c, nil
 }
 
 // told is an error of the service as an issue of a field.
 func told(err error) error {
-	e, ok := errors.AsType[*pay.Error](err)
+	e, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err
 	}
@@ -241,7 +242,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
-		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
+		a.refuse(ctx, problem.Field(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
 	strict, err := a.asked(ctx)
@@ -281,11 +282,11 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
-	if need != anyKey && call.Kind == pay.Publishable {
-		return pay.NewError(pay.CodeKeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
+	if need != anyKey && call.Kind == tenant.Publishable {
+		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
 	}
 	if right := need.right(); right != "" && !call.May(right) {
-		err = pay.NoRight(right)
+		err = tenant.NoRight(right)
 	}
 	if shop := ctx.Query(shopParam); err == nil && shop != "" {
 		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
@@ -306,7 +307,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.guess(*call, "", func() error {
-			err := pay.NewError(pay.CodeMissingCredentials, send(call.request.Header))
+			err := problem.New(problem.MissingCredentials, send(call.request.Header))
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
@@ -362,12 +363,12 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
-	var shown *pay.Error
+	var shown *problem.Error
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
+		return nil, problem.New(problem.PayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
 	case err != nil && !errors.As(err, &shown):
-		return nil, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive: send it again")
+		return nil, problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
 	}
 	return body, err
 }

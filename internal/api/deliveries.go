@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -27,14 +28,14 @@ type deliveriesIn struct {
 func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	bad := func(param, message string) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, param, message))
 	}
-	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.more(), Offset: in.offset}
-	if in.Status != "" && !slices.Contains(pay.DeliveryStatuses(), in.filter.Status) {
-		bad("status", wire.OneOf("status", in.Status, pay.DeliveryStatuses()))
+	in.filter = store.DeliveryFilter{Status: hook.DeliveryStatus(in.Status), Type: hook.EventType(in.Event), Limit: in.more(), Offset: in.offset}
+	if in.Status != "" && !slices.Contains(hook.DeliveryStatuses(), in.filter.Status) {
+		bad("status", wire.OneOf("status", in.Status, hook.DeliveryStatuses()))
 	}
-	if in.Event != "" && !slices.Contains(pay.EventTypes(), in.filter.Type) {
-		bad("event", wire.OneOf("event", in.Event, pay.EventTypes()))
+	if in.Event != "" && !slices.Contains(hook.EventTypes(), in.filter.Type) {
+		bad("event", wire.OneOf("event", in.Event, hook.EventTypes()))
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
 }
@@ -89,7 +90,7 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 		return nil, in.named(err)
 	}
 	out := &deliveriesOut{}
-	list, at := pageOf(in.Page, log.Deliveries, log.Total, func(d pay.Delivery) string { return d.ID })
+	list, at := pageOf(in.Page, log.Deliveries, log.Total, func(d hook.Delivery) string { return d.ID })
 	out.Body.Data, out.Body.Pagination = make([]view.Delivery, 0, len(list)), at
 	for _, d := range list {
 		out.Body.Data = append(out.Body.Data, view.NewDelivery(d, log.Subscription))
@@ -131,7 +132,7 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 		return nil, in.named(err)
 	}
 	out := &inboxOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Received) string { return r.ID })
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r hook.Received) string { return r.ID })
 	out.Body.Data = make([]view.Received, 0, len(list))
 	for _, r := range list {
 		out.Body.Data = append(out.Body.Data, view.NewReceived(r))

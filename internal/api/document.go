@@ -9,8 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -155,15 +160,15 @@ func (d document) introduce() {
 
 // enumerations are the types whose values are few and known.
 var enumerations = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():        values(pay.Statuses()...),
-	reflect.TypeFor[pay.Tier]():          values(pay.Tiers()...),
-	reflect.TypeFor[pay.EventType]():     values(pay.EventTypes()...),
-	reflect.TypeFor[pay.EventsVersion](): values(pay.EventsVersions()...),
-	reflect.TypeFor[pay.Environment]():   values[pay.Environment]("sandbox", "production"),
-	reflect.TypeFor[pay.Right]():         values(pay.Rights()...),
-	reflect.TypeFor[pay.Channel]():       values(pay.Online, pay.Cash, pay.CreditCard),
-	reflect.TypeFor[pay.ClaimStatus]():   values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
-	reflect.TypeFor[pay.Code]():          values(wire.Codes()...),
+	reflect.TypeFor[pay.Status]():         values(pay.Statuses()...),
+	reflect.TypeFor[tenant.Tier]():        values(tenant.Tiers()...),
+	reflect.TypeFor[hook.EventType]():     values(hook.EventTypes()...),
+	reflect.TypeFor[hook.EventsVersion](): values(hook.EventsVersions()...),
+	reflect.TypeFor[tenant.Environment](): values[tenant.Environment]("sandbox", "production"),
+	reflect.TypeFor[tenant.Right]():       values(tenant.Rights()...),
+	reflect.TypeFor[acquirer.Channel]():   values(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
+	reflect.TypeFor[pay.ClaimStatus]():    values[pay.ClaimStatus]("pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"),
+	reflect.TypeFor[problem.Code]():       values(wire.Codes()...),
 }
 
 func values[T ~string](list ...T) (out []any) {
@@ -256,7 +261,7 @@ func (d document) parameters(o operation) {
 		delete(schema, "description") // the parameter has it
 		switch param["name"] {
 		case "event":
-			schema["enum"] = enumerations[reflect.TypeFor[pay.EventType]()]
+			schema["enum"] = enumerations[reflect.TypeFor[hook.EventType]()]
 		case olderCursor:
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go's generators make one name of both spellings
@@ -269,13 +274,13 @@ func (d document) parameters(o operation) {
 			case o.path == "/payments" || o.path == "/transactions":
 				schema["enum"] = enumerations[reflect.TypeFor[pay.Status]()]
 			case strings.HasSuffix(o.path, "/deliveries"):
-				schema["enum"] = values(pay.DeliveryStatuses()...)
+				schema["enum"] = values(hook.DeliveryStatuses()...)
 			}
 		case "channel":
-			schema["enum"] = enumerations[reflect.TypeFor[pay.Channel]()]
+			schema["enum"] = enumerations[reflect.TypeFor[acquirer.Channel]()]
 		case "Sandbox-Simulate":
 			if schema["enum"] == nil { // of a payment
-				schema["enum"] = values(pay.HeaderActions()...)
+				schema["enum"] = values(sandbox.HeaderActions()...)
 			}
 		case "Idempotency-Key":
 			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, 255, "^[ -~]+$"
@@ -357,7 +362,7 @@ func (o operation) idempotent() bool {
 func (d document) events() {
 	for name, item := range under(d.tree, "webhooks") {
 		post := under(item.(object), "post")
-		post["description"], post["security"] = eventTexts[pay.EventType(name)], []any{}
+		post["description"], post["security"] = eventTexts[hook.EventType(name)], []any{}
 		var parameters []any
 		for _, h := range deliveryHeaders {
 			parameters = append(parameters, object{
@@ -370,13 +375,13 @@ func (d document) events() {
 		delete(schema, "additionalProperties")
 		schema["x-order"] = eventOrder
 		properties := under(schema, "properties")
-		under(properties, "environment")["enum"] = enumerations[reflect.TypeFor[pay.Environment]()]
+		under(properties, "environment")["enum"] = enumerations[reflect.TypeFor[tenant.Environment]()]
 		example := d.compose(schema, "Event", "").(object)
-		for path, value := range eventSamples[pay.EventType(name)] {
+		for path, value := range eventSamples[hook.EventType(name)] {
 			set(example, path, value)
 		}
 		example["createdAt"] = max(happened(example["data"]), sampleTime) // what it tells of has happened
-		if pay.EventType(name) == pay.SessionExpired {
+		if hook.EventType(name) == hook.SessionExpired {
 			example["createdAt"] = dayLater
 		}
 		media["example"] = example

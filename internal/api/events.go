@@ -8,7 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -29,9 +30,9 @@ func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	in.filter = store.EventFilter{Object: in.ObjectID, After: in.after, Limit: in.more(), Offset: in.offset}
 	if in.Type != "" {
-		in.filter.Types = []pay.EventType{pay.EventType(in.Type)}
-		if !slices.Contains(pay.EventTypes(), in.filter.Types[0]) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "type", wire.OneOf("type", in.Type, pay.EventTypes())))
+		in.filter.Types = []hook.EventType{hook.EventType(in.Type)}
+		if !slices.Contains(hook.EventTypes(), in.filter.Types[0]) {
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "type", wire.OneOf("type", in.Type, hook.EventTypes())))
 		}
 	}
 	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
@@ -55,24 +56,24 @@ type replaySpanIn struct {
 		To    string   `json:"to,omitempty" doc:"Events that happened before this; the default is now"`
 		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; all that the webhook gets where it is absent"`
 	}
-	asked pay.Replay
+	asked hook.Replay
 }
 
 // Resolve reads the time and the types.
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Body.From == "" {
-		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("body.from"), "from is required"))
+		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("body.from"), "from is required"))
 	}
 	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
 	for i, t := range in.Body.Types {
-		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
+		if !slices.Contains(hook.EventTypes(), hook.EventType(t)) {
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
 			break
 		}
-		in.asked.Types = append(in.asked.Types, pay.EventType(t))
+		in.asked.Types = append(in.asked.Types, hook.EventType(t))
 	}
 	slices.Sort(in.asked.Types)
 	in.asked.Types = slices.Compact(in.asked.Types)
@@ -182,7 +183,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 		return nil, in.named(err)
 	}
 	out := &replaysOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Replay) string { return r.ID })
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r hook.Replay) string { return r.ID })
 	out.Body.Data = make([]view.SpanReplay, 0, len(list))
 	for _, r := range list {
 		out.Body.Data = append(out.Body.Data, view.NewSpanReplay(r))

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 // Examples of replies and events are composed from their schemas, so that each
@@ -251,33 +251,33 @@ var samples = map[string]any{
 var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
 
 // eventSamples is how the events' examples differ.
-var eventSamples = map[pay.EventType]object{
-	pay.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
-	pay.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
-	pay.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
-	pay.PaymentFailed: {
+var eventSamples = map[hook.EventType]object{
+	hook.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
+	hook.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
+	hook.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
+	hook.PaymentFailed: {
 		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
 		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
 		"data.object.timestamps": object{"created": sampleTime, "updated": paidTime, "failed": paidTime},
 	},
-	pay.PaymentRefunded: {
+	hook.PaymentRefunded: {
 		"sequence": 2, "data.previous.status": "completed", "data.object.status": "refunded",
 		"data.object.refundedAmountLocal": 137.7, "data.object.refundableAmountLocal": 0,
 		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
 			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "createdAt": dayLater},
 		"data.object.timestamps": object{"created": sampleTime, "updated": dayLater, "completed": paidTime},
 	},
-	pay.WalletAdded:         {"data.previous": object{}},
-	pay.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.previous": object{}},
-	pay.ClaimOpened:         {"data.previous": object{}},
-	pay.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
-	pay.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
-	pay.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
-	pay.WithdrawalFailed: {
+	hook.WalletAdded:         {"data.previous": object{}},
+	hook.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.previous": object{}},
+	hook.ClaimOpened:         {"data.previous": object{}},
+	hook.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
+	hook.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
+	hook.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
+	hook.WithdrawalFailed: {
 		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
 		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
 	},
-	pay.ClaimResolved: {
+	hook.ClaimResolved: {
 		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
 		"data.object.updatedAt": closedTime, "data.object.resolvedAt": closedTime, "data.previous": object{"status": "pending"},
 	},

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -33,7 +33,7 @@ const (
 // nobody takes a part for the whole.
 //
 // Errors: rate_limited where the merchant has too many files under way, invalid_request.
-func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in *listIn) (*huma.StreamResponse, error) {
+func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
 	first, err := a.app.Payments.ListFrom(ctx, scope, f)

@@ -16,7 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -33,12 +34,12 @@ type Limiter interface {
 // docs/decisions/limits.md says why they are counted so.
 type Limits struct {
 	Limiter Limiter
-	Tiers   map[pay.Tier]int // requests a second of a merchant in an environment; twice that at once
-	Sandbox int              // what every merchant has in the sandbox at least
-	Logins  int              // failed logins a minute, of a key and of an address
-	Poll    time.Duration    // between two reads of one payment; pollBurst at once
-	Open    int              // requests a second of an address to routes that ask for no credentials
-	Refused int              // requests a second of an address whose credentials are refused
+	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment; twice that at once
+	Sandbox int                 // what every merchant has in the sandbox at least
+	Logins  int                 // failed logins a minute, of a key and of an address
+	Poll    time.Duration       // between two reads of one payment; pollBurst at once
+	Open    int                 // requests a second of an address to routes that ask for no credentials
+	Refused int                 // requests a second of an address whose credentials are refused
 }
 
 // Bursts, as multiples of a second's requests where it is not said otherwise.
@@ -72,7 +73,7 @@ const (
 type Gate struct {
 	limits              Limits
 	proxies             []netip.Prefix // whose X-Forwarded-For is believed
-	live, test          map[pay.Tier]limit.Rule
+	live, test          map[tenant.Tier]limit.Rule
 	login, poll         limit.Rule
 	open, pages         limit.Rule
 	notices, accounts   limit.Rule
@@ -80,7 +81,7 @@ type Gate struct {
 	now                 func() time.Time
 	log                 *slog.Logger
 	toldOfForwarded     atomic.Bool
-	tier                func(context.Context, string) (pay.Tier, error)
+	tier                func(context.Context, string) (tenant.Tier, error)
 	recognisesRawSecret func(string) bool
 	attempts            attempts
 	refusals            refusals
@@ -92,13 +93,13 @@ func NewGate(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, no
 		return &Gate{proxies: proxies, refusals: newRefusals()}
 	}
 	g := &Gate{
-		limits: *l, proxies: proxies, live: map[pay.Tier]limit.Rule{}, test: map[pay.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
+		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Rule{}, test: map[tenant.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
 		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(),
 	}
-	for _, tier := range pay.Tiers() {
+	for _, tier := range tenant.Tiers() {
 		n := l.Tiers[tier]
 		g.live[tier] = limit.PerSecond(n, tenantBurst*n)
 		n = max(n, l.Sandbox)
@@ -130,7 +131,7 @@ func (g *Gate) tenant(ctx context.Context, reply http.Header, p base.Principal) 
 	}
 	rule, known := rules[tier]
 	if !known {
-		rule = rules[pay.Starter]
+		rule = rules[tenant.Starter]
 	}
 	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
 	tell(reply, s)
@@ -346,10 +347,10 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-func limited(message string) error { return pay.NewError(pay.CodeRateLimited, message) }
+func limited(message string) error { return problem.New(problem.RateLimited, message) }
 
 // unauthorized reports whether credentials were refused.
 func unauthorized(err error) bool {
-	var shown *pay.Error
+	var shown *problem.Error
 	return errors.As(err, &shown) && wire.Of(shown.Code).Status == http.StatusUnauthorized
 }

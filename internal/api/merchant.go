@@ -7,7 +7,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -26,16 +28,16 @@ type methodsIn struct {
 
 // Resolve reads the filter.
 func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
-	in.filter = acquiring.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
+	in.filter = acquiring.MethodFilter{Channel: acquirer.Channel(in.Channel), Method: in.Method}
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "country", countryIssue("country", in.Country)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", in.Country)))
 		}
 		in.filter.Country = country.Alpha3
 	}
-	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", wire.OneOf("channel", in.Channel, []pay.Channel{pay.Online, pay.Cash, pay.CreditCard})))
+	if in.Channel != "" && !slices.Contains([]acquirer.Channel{acquirer.Online, acquirer.Cash, acquirer.CreditCard}, in.filter.Channel) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "channel", wire.OneOf("channel", in.Channel, []acquirer.Channel{acquirer.Online, acquirer.Cash, acquirer.CreditCard})))
 	}
 	if in.Method != "" {
 		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
@@ -47,8 +49,8 @@ func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
 
 type methodsOut struct {
 	Body struct {
-		Shop        view.Named      `json:"shop"`
-		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
+		Shop        view.Named         `json:"shop"`
+		Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
 		Filters     struct {
 			Country *string `json:"country" doc:"ISO 3166 alpha-3"`
 			Channel *string `json:"channel"`
@@ -120,7 +122,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 
 func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {
 	if call.Shop == "" {
-		return nil, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return nil, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	_, shop, err := a.app.Tenant(ctx, call.Principal)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -38,7 +38,7 @@ func (a *API) publish() {
 	doc.Webhooks = map[string]*huma.PathItem{}
 	var objects []*huma.Schema
 	seen := map[reflect.Type]bool{}
-	for _, e := range pay.EventTypes() {
+	for _, e := range hook.EventTypes() {
 		doc.Webhooks[string(e)] = eventItem(doc, e)
 		if object := eventObject(e); object != nil && !seen[object] {
 			seen[object] = true
@@ -71,7 +71,7 @@ func (a *API) publish() {
 }
 
 // eventItem describes one event as a webhook.
-func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
+func eventItem(doc *huma.OpenAPI, e hook.EventType) *huma.PathItem {
 	registry := doc.Components.Schemas
 	schema := huma.SchemaFromType(registry, reflect.TypeFor[view.Event]())
 	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
@@ -89,7 +89,7 @@ func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
 }
 
 // eventObject is what an event is about, nil where that has no shape yet (EVT-11, EVT-12).
-func eventObject(e pay.EventType) reflect.Type {
+func eventObject(e hook.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()

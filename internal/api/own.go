@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -43,7 +43,7 @@ func (a *API) shops(ctx context.Context, call Call, in *struct{ Page }) (*shopsO
 		return nil, in.named(err)
 	}
 	out := &shopsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Shop) string { return s.ID })
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s tenant.Shop) string { return s.ID })
 	out.Body.Data = make([]view.Shop, 0, len(list))
 	for _, s := range list {
 		out.Body.Data = append(out.Body.Data, view.NewShop(s))
@@ -57,7 +57,7 @@ func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error)
 		return nil, in.named(err)
 	}
 	out := &keysOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(k pay.Key) string { return k.ID })
+	list, out.Body.Pagination = pageOf(in.Page, list, total, func(k tenant.Key) string { return k.ID })
 	out.Body.Data = make([]view.Key, 0, len(list))
 	for _, k := range list {
 		out.Body.Data = append(out.Body.Data, view.NewKey(k, uses[k.ID].Last, a.app.Now()))

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -36,7 +36,7 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, param+" must be a whole number, such as 50"))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, param, param+" must be a whole number, such as 50"))
 		}
 		return min(max(n, low), high)
 	}
@@ -46,7 +46,7 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		p.after = p.Older
 	}
 	if p.Older != "" && p.Older != p.after {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, base.CursorParam, base.CursorParam+" and "+olderCursor+" are one parameter: send one of them"))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, base.CursorParam, base.CursorParam+" and "+olderCursor+" are one parameter: send one of them"))
 	}
 	if p.after != "" {
 		p.offset = 0
@@ -64,7 +64,7 @@ func (p *Page) cursorParam() string {
 
 // named is an error about the page with the name that the caller knows.
 func (p *Page) named(err error) error {
-	var e *pay.Error
+	var e *problem.Error
 	if p.cursorParam() == olderCursor && errors.As(err, &e) && e.Param == base.CursorParam {
 		renamed := *e
 		renamed.Param, renamed.Message = olderCursor, strings.ReplaceAll(e.Message, base.CursorParam, olderCursor)

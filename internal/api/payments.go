@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -16,9 +17,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -40,29 +45,29 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
-const amountDoc = "Major units of currency, worth at most 100000 USD"
+const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText
 
-// check reports what is wrong with an amount of USD.
-func (a Amount) check(path string) error {
+// in reads an amount of a currency. What it is in USD, and whether that is too
+// much, is known once it is converted.
+func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	text := string(a)
 	if text == "" || text == "null" {
-		return wire.Coded(pay.CodeMissingField, path, "amount is required")
+		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
 	}
-	usd, err := money.Parse(text, money.USD)
+	amount, err := money.Parse(text, c)
+	// Beyond float64 n is infinite, and for what is no number zero.
+	n, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case !isNumber(text):
-		return wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
-	case err == nil && pay.CheckAmount(usd) == nil:
-		return nil
-	case err == nil && usd.IsPositive():
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
+		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
+	case c == money.USD && n > acquirer.MaxAmount/100:
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, acquirer.AboveMaxAmount)
+	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", acquirer.MaxAmountText, c))
+	case err != nil || !amount.IsPositive():
+		return amount, wire.Coded(problem.AmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
-	// Too large for our type is too large, whatever it is: beyond float64 n is
-	// infinite, and for what is no number zero.
-	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
-	}
-	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(money.USD)+"; you sent "+clip(text))
+	return amount, nil
 }
 
 // written says how an amount of a currency is written.
@@ -110,20 +115,20 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	}
 	add(checkExpand(prefix.With("expand"), b.Expand))
 	if b.PaymentMethodID == "" && b.PaymentMethod == "" {
-		add(wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+		add(wire.Coded(problem.MissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
 	}
 	// A zone, as in fe80::1%eth0, is any text, and means something on its own machine alone.
 	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return issues
 }
@@ -163,10 +168,10 @@ type createIn struct {
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
-	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
+	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
 	// huma leaves out what stands within a part that resolves itself.
 	return append(issues, in.StrictHeader.Resolve(ctx)...)
@@ -201,7 +206,7 @@ type listIn struct {
 func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = in.Page.Resolve(ctx)
 	bad := func(param, message string) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, param, message))
 	}
 	in.filter = store.Filter{
 		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.after,
@@ -244,11 +249,11 @@ func (in *listIn) price(ctx huma.Context) []error {
 		return []error{told(err)}
 	}
 	if in.Amount == "" {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
+		return []error{wire.Coded(problem.InvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
 	}
 	in.filter.Amount, err = money.Parse(in.Amount, c)
 	if err != nil || !in.filter.Amount.IsPositive() {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
+		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
 	}
 	return nil
 }
@@ -269,15 +274,15 @@ type getOut struct {
 type simulateIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action pay.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
+		Action sandbox.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
 	}
 }
 
 type simulateOut struct {
 	Body struct {
-		ID          string          `json:"id"`
-		Status      pay.Status      `json:"status"`
-		EventsFired []pay.EventType `json:"eventsFired"`
+		ID          string           `json:"id"`
+		Status      pay.Status       `json:"status"`
+		EventsFired []hook.EventType `json:"eventsFired"`
 	}
 }
 
@@ -320,10 +325,10 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		return p, "", err
 	}
 	n := payments.NewPayment{
-		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Amount: b.asked, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (CHK-21).
@@ -348,7 +353,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	case !call.Live:
 		return nil
 	case in.Simulate != "":
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	return in.StrictHeader.sandboxOnly(call)
 }
@@ -373,7 +378,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 
 // differ lists the headers in which a request with the same body and another hash was another one.
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
-	for _, simulate := range append(pay.HeaderActions(), "") {
+	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if bodyHash(raw, string(simulate)+strict) != hash {
 				continue
@@ -463,7 +468,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
 	if call.Live {
-		return nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

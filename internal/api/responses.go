@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
@@ -32,25 +32,25 @@ var replyHeaders = map[string]replyHeader{
 }
 
 // derived are the codes that follow from an operation's form.
-func (o operation) derived() (codes []pay.Code) {
-	codes = []pay.Code{pay.CodeInvalidRequest, pay.CodeRateLimited, pay.CodeInternal, pay.CodeServiceUnavailable}
+func (o operation) derived() (codes []problem.Code) {
+	codes = []problem.Code{problem.InvalidRequest, problem.RateLimited, problem.Internal, problem.ServiceUnavailable}
 	if o.need != open {
-		codes = append(codes, pay.CodeMissingCredentials, pay.CodeInvalidAPIKey, pay.CodeInvalidToken, pay.CodeTokenExpired)
+		codes = append(codes, problem.MissingCredentials, problem.InvalidAPIKey, problem.InvalidToken, problem.TokenExpired)
 		if !o.about.anyShop {
-			codes = append(codes, pay.CodeShopRequired)
+			codes = append(codes, problem.ShopRequired)
 		}
 	}
 	if o.need != open && o.need != anyKey {
-		codes = append(codes, pay.CodeKeyKindNotAllowed)
+		codes = append(codes, problem.KeyKindNotAllowed)
 	}
 	if o.need != open {
-		codes = append(codes, pay.CodeForbidden)
+		codes = append(codes, problem.Forbidden)
 	}
 	if o.node["requestBody"] != nil {
-		codes = append(codes, pay.CodeInvalidJSON, pay.CodeMissingField, pay.CodePayloadTooLarge, pay.CodeContentTypeRequired)
+		codes = append(codes, problem.InvalidJSON, problem.MissingField, problem.PayloadTooLarge, problem.ContentTypeRequired)
 	}
 	if o.idempotent() {
-		codes = append(codes, pay.CodeIdempotencyConflict)
+		codes = append(codes, problem.IdempotencyConflict)
 	}
 	for _, r := range resources {
 		if strings.HasPrefix(o.path, r.prefix) {
@@ -63,26 +63,26 @@ func (o operation) derived() (codes []pay.Code) {
 // resources are what a path's ids name, with the code of one that is not there.
 var resources = []struct {
 	prefix string
-	code   pay.Code
+	code   problem.Code
 }{
-	{"/payments/{", pay.CodeTransactionNotFound},
-	{"/transactions/{", pay.CodeTransactionNotFound},
-	{"/webhooks/{", pay.CodeWebhookNotFound},
-	{"/webhooks/{id}/deliveries/{", pay.CodeWebhookDeliveryNotFound},
-	{"/webhooks/{id}/replays/{", pay.CodeNotFound},
-	{"/events/{", pay.CodeEventNotFound},
-	{"/checkout/sessions/{", pay.CodeCheckoutSessionNotFound},
-	{"/claims/{", pay.CodeClaimNotFound},
-	{"/settlements/{", pay.CodeSettlementNotFound},
-	{"/wallets/{", pay.CodeWalletNotFound},
-	{"/withdrawals/{", pay.CodeWithdrawalNotFound},
-	{"/kyc/{", pay.CodeNotFound},
-	{"/sandbox/kyc/{", pay.CodeNotFound},
+	{"/payments/{", problem.TransactionNotFound},
+	{"/transactions/{", problem.TransactionNotFound},
+	{"/webhooks/{", problem.WebhookNotFound},
+	{"/webhooks/{id}/deliveries/{", problem.WebhookDeliveryNotFound},
+	{"/webhooks/{id}/replays/{", problem.NotFound},
+	{"/events/{", problem.EventNotFound},
+	{"/checkout/sessions/{", problem.CheckoutSessionNotFound},
+	{"/claims/{", problem.ClaimNotFound},
+	{"/settlements/{", problem.SettlementNotFound},
+	{"/wallets/{", problem.WalletNotFound},
+	{"/withdrawals/{", problem.WithdrawalNotFound},
+	{"/kyc/{", problem.NotFound},
+	{"/sandbox/kyc/{", problem.NotFound},
 }
 
 // errors adds the errors of an operation, one response a status.
 func (d document) errors(o operation, named responseNames) {
-	byStatus := map[int][]pay.Code{}
+	byStatus := map[int][]problem.Code{}
 	for _, code := range append(o.derived(), o.about.codes...) {
 		status := wire.Of(code).Status
 		if !slices.Contains(byStatus[status], code) {
@@ -108,7 +108,7 @@ type responseNames map[string]string
 
 // invent names a response: after its code where it has one, else after the
 // first operation that has it.
-func (n responseNames) invent(key string, o operation, status int, codes []pay.Code) string {
+func (n responseNames) invent(key string, o operation, status int, codes []problem.Code) string {
 	name := camel(o.id()) + strconv.Itoa(status)
 	if len(codes) == 1 {
 		name = camel(string(codes[0]))
@@ -121,7 +121,7 @@ func (n responseNames) invent(key string, o operation, status int, codes []pay.C
 }
 
 // errorResponse describes the errors of one status.
-func (d document) errorResponse(o operation, status int, codes []pay.Code) object {
+func (d document) errorResponse(o operation, status int, codes []problem.Code) object {
 	var lines []string
 	examples := object{}
 	for _, code := range codes {
@@ -144,7 +144,7 @@ func (d document) errorResponse(o operation, status int, codes []pay.Code) objec
 }
 
 // errorSample is what an error looks like.
-func errorSample(code pay.Code) object {
+func errorSample(code problem.Code) object {
 	e := explanations[code]
 	sample := object{"code": string(code), "type": wire.Of(code).Kind, "message": e.meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}
 	if e.param != "" {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -208,7 +209,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 }
 
 // writeLines writes a settlement with all its lines as JSON.
-func (a *API) writeLines(ctx context.Context, w io.Writer, scope pay.Scope, s pay.Settlement) error {
+func (a *API) writeLines(ctx context.Context, w io.Writer, scope tenant.Scope, s pay.Settlement) error {
 	head, err := json.Marshal(view.NewSettlement(s, a.app.CheckoutURL))
 	if err != nil {
 		return err

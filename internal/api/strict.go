@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -41,13 +41,13 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	if err != nil { // wire.Mux has refused it
 		return false, err
 	}
-	var issues []pay.Issue
+	var issues []problem.Issue
 	switch word := sent.Get(strictParam); word {
 	case "true":
 		strict = true
 	case "", "false":
 	default:
-		issues = append(issues, pay.Issue{Path: strictParam, Message: wire.OneOf(strictParam, word, []string{"true", "false"})})
+		issues = append(issues, problem.Issue{Path: strictParam, Message: wire.OneOf(strictParam, word, []string{"true", "false"})})
 	}
 	known := []string{strictParam}
 	for _, p := range ctx.Operation().Parameters {
@@ -60,21 +60,21 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	for _, name := range sortedNames(sent) {
 		if slices.Contains(known, name) {
 			if len(sent[name]) > 1 { // none of them is a list
-				issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is sent %d times: send it once, one value a call", name, len(sent[name]))})
+				issues = append(issues, problem.Issue{Path: name, Message: fmt.Sprintf("%s is sent %d times: send it once, one value a call", name, len(sent[name]))})
 			}
 			continue
 		}
 		typo := near.Typo(name, known)
 		switch meant := near.Meant(name, known); {
 		case a.about(ctx, false).Has(name):
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
+			issues = append(issues, problem.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
 		case typo != "" || (strict || list) && meant != "":
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
+			issues = append(issues, problem.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
 		case strict:
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})
+			issues = append(issues, problem.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})
 		}
 	}
-	return strict, pay.Invalid(issues...)
+	return strict, problem.Invalid(issues...)
 }
 
 // keyHeader guards a request against being carried out twice.
@@ -85,19 +85,19 @@ const keyHeader = "Idempotency-Key"
 //
 // Errors: invalid_request.
 func unclear(op *huma.Operation, header http.Header) error {
-	var issues []pay.Issue
+	var issues []problem.Issue
 	for _, p := range op.Parameters {
 		sent := header.Values(p.Name)
 		if p.In != "header" || len(sent) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(sent, func(value string) bool { return value != sent[0] }) {
-			issues = append(issues, pay.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
+			issues = append(issues, problem.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
 		} else if p.Name == keyHeader && sent[0] == "" {
-			issues = append(issues, pay.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
+			issues = append(issues, problem.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
 		}
 	}
-	return pay.Invalid(issues...)
+	return problem.Invalid(issues...)
 }
 
 // mostNames is how many unknown parameters are told of, and longestName how long they are.
@@ -105,7 +105,7 @@ const mostNames, longestName = 20, 64
 
 func sortedNames(sent url.Values) (names []string) {
 	for name := range sent {
-		if len(name) <= longestName && !strings.ContainsFunc(name, pay.Unprintable) {
+		if len(name) <= longestName && !strings.ContainsFunc(name, problem.Unprintable) {
 			names = append(names, name)
 		}
 	}
@@ -150,7 +150,7 @@ func (in *StrictHeader) Resolve(huma.Context) []error {
 	if in.Strict == "" || in.Strict == "true" || in.Strict == "false" {
 		return nil
 	}
-	return []error{wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
+	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
 // strict is what the header asks for, nil for nothing.
@@ -167,7 +167,7 @@ func (in StrictHeader) strict() *bool {
 // Errors: production_key_refused.
 func (in StrictHeader) sandboxOnly(call Call) error {
 	if call.Live && in.Strict != "" {
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
+		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
 		}
 		at, ok := moment(bound.text)
 		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, bound.param, dateIssue(bound.param)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, bound.param, dateIssue(bound.param)))
 			continue
 		}
 		read = append(read, at)
@@ -28,7 +28,7 @@ func between(from, to string, intoFrom, intoTo *time.Time) (issues []error) {
 		}
 	}
 	if len(read) == 2 && read[0].After(read[1]) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "from", "from must not be later than to: nothing is in that time; send an earlier from, or a later to"))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "from", "from must not be later than to: nothing is in that time; send an earlier from, or a later to"))
 	}
 	return issues
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -41,17 +42,17 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 	b := in.Body
 	place, problems := destination.Parse(b.Type, b.Network, b.Currency, b.Destination)
 	for _, p := range problems {
-		code := pay.CodeInvalidRequest
+		code := problem.InvalidRequest
 		switch {
 		case p.Absent:
-			code = pay.CodeMissingField
+			code = problem.MissingField
 		case p.Field == destination.Currency:
-			code = pay.CodeUnsupportedCurrency
+			code = problem.UnsupportedCurrency
 		}
 		issues = append(issues, wire.Coded(code, string(p.Field), p.Message))
 	}
 	if _, known := geo.Parse(b.BankCountry); b.BankCountry != "" && !known {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "bankCountry", "bankCountry must be a country of ISO 3166, three letters"))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "bankCountry", "bankCountry must be a country of ISO 3166, three letters"))
 	}
 	in.place = place
 	return issues
@@ -96,7 +97,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 		return nil, err
 	}
 	if in.Simulate != "" && call.Live {
-		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read before: what is added is not said to have failed
 	if err != nil {

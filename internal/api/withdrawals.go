@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -29,7 +30,7 @@ type withdrawIn struct {
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	usd, code, message := withdrawn(string(in.Body.Amount))
 	if code != "" {
@@ -47,15 +48,15 @@ type quoteIn struct {
 type quoteOut struct{ Body view.WithdrawalQuote }
 
 // withdrawn reads an amount that is to be withdrawn, or says what is wrong with it: a code, "" for nothing.
-func withdrawn(text string) (usd money.Amount, code pay.Code, message string) {
+func withdrawn(text string) (usd money.Amount, code problem.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
-		return usd, pay.CodeMissingField, "amount is required: send a number, such as 250.00"
+		return usd, problem.MissingField, "amount is required: send a number, such as 250.00"
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return usd, pay.CodeAmountAboveMaximum, "amount is more than there can be: withdraw at most what GET /me/balance says is available"
+		return usd, problem.AmountAboveMaximum, "amount is more than there can be: withdraw at most what GET /me/balance says is available"
 	case err != nil || !usd.IsPositive():
-		return usd, pay.CodeAmountInvalid, "amount must be a number above 0, in USD with at most two decimals, such as 250.00; you sent " + clip(text)
+		return usd, problem.AmountInvalid, "amount must be a number above 0, in USD with at most two decimals, such as 250.00; you sent " + clip(text)
 	}
 	return usd, "", ""
 }
@@ -131,7 +132,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	}
 	amount, code, message := withdrawn(in.Amount)
 	if code != "" {
-		return nil, pay.FieldError(code, "amount", message)
+		return nil, problem.Field(code, "amount", message)
 	}
 	w, err := a.app.Payouts.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {

@@ -67,7 +67,7 @@ type Config struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
@@ -220,7 +220,7 @@ func (a *App) load(ctx context.Context) error {
 	}
 	a.Rates = acquiring.NewRates(a.Base, a.Config.FX, a.catalog)
 	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
-		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
+		StandIns: a.Config.Providers, StandInOrder: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Stdout is what commands print to. A shop's text may be in it.
@@ -34,7 +34,7 @@ func (w *printable) Write(text []byte) (int, error) {
 	for len(whole) > 0 && utf8.FullRune(whole) {
 		r, size := utf8.DecodeRune(whole)
 		switch {
-		case r == '\n' || r == '\t' || !pay.Unprintable(r):
+		case r == '\n' || r == '\t' || !problem.Unprintable(r):
 			out.WriteRune(r)
 		default:
 			fmt.Fprintf(&out, `\u%04x`, r)

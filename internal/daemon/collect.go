@@ -3,7 +3,7 @@ package daemon
 import (
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -125,7 +125,7 @@ func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueTy
 		tell(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
 	}
 	for _, f := range c.app.Payouts.FloatsSeen() {
-		labels := []string{f.Account, string(pay.EnvironmentOf(f.Live)), string(f.Currency)}
+		labels := []string{f.Account, string(tenant.EnvironmentOf(f.Live)), string(f.Currency)}
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
 		if f.Unknown == "" {

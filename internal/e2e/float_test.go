@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -80,7 +81,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.clock.advance(5 * time.Minute)
 		o.payOut(t, second, "completed")
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		must(t, err)
 		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
 			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // BatchPrefix begins the id of every batch of payouts.
@@ -53,7 +55,7 @@ type Batch struct {
 func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID }
 
 // Scope is whose audit log a batch's acts stand in: it has payouts of many merchants.
-func (b Batch) Scope() Scope { return Scope{Live: b.Live} }
+func (b Batch) Scope() tenant.Scope { return tenant.Scope{Live: b.Live} }
 
 // LineReference is what a bank's file calls a line of a batch, numbered from 1: 16 letters and digits.
 // Those of two accounts differ, so that an answer which is read for the wrong one names no line there.
@@ -125,8 +127,8 @@ func (b Batch) move(to BatchStatus, approved string, now time.Time) (Batch, Chan
 	return b, Change{Batches: []Batch{b}}, nil
 }
 
-func (b Batch) conflict(action, message string) *Error {
-	return &Error{Code: CodeConflictState, Message: message + ": it is " + string(b.Status), Details: Details{From: Status(b.Status), Action: action}}
+func (b Batch) conflict(action, message string) *problem.Error {
+	return &problem.Error{Code: problem.ConflictState, Message: message + ": it is " + string(b.Status), Details: problem.Details{From: string(b.Status), Action: action}}
 }
 
 // Batchable reports whether a withdrawal waits for a batch of an account.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 // PayoutKind is what a payout provider says of a withdrawal.
@@ -231,6 +232,6 @@ func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change
 	)
 	float := w.moveFloat("return", ledger.FloatReturned, ledger.FloatPaid, ledger.Float, now)
 	w.Float = money.Amount{}
-	w, told := w.event(WithdrawalFailed, before, now)
+	w, told := w.event(hook.WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -51,7 +53,7 @@ func (w *world) topUp(chance *rand.Rand) {
 	w.said("float", "", err)
 }
 
-var operator = pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+var operator = audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 
 // some are a few of a list.
 func some[T any](chance *rand.Rand, list []T) []T {
@@ -86,13 +88,13 @@ func (w *world) hesitates(n *node, change *pay.Change) {
 
 // said counts a word of the operator, and what came of it.
 func (w *world) said(of, about string, err error) {
-	var refused *pay.Error
+	var refused *problem.Error
 	switch {
 	case err == nil:
 		w.count("words of the operator on a " + of)
-	case errors.As(err, &refused) && refused.Code == pay.CodeConflictState:
+	case errors.As(err, &refused) && refused.Code == problem.ConflictState:
 		w.count("words of the operator refused")
-	case !unclear(err) && refused.Code != pay.CodeClaimAlreadyResolved:
+	case !unclear(err) && refused.Code != problem.ClaimAlreadyResolved:
 		w.find(operatorWorks, about, "%v", err)
 	}
 }

@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A new account is guarded too: an id is given once, for good.
-var accountsTable = describe(table[pay.ProviderAccount]{
+var accountsTable = describe(table[acquirer.Account]{
 	name:    "provider_accounts",
-	of:      func(c *pay.Change) []pay.ProviderAccount { return c.Accounts },
-	id:      func(a *pay.ProviderAccount) string { return a.ID },
-	version: func(a *pay.ProviderAccount) int64 { return a.Version },
+	of:      func(c *pay.Change) []acquirer.Account { return c.Accounts },
+	id:      func(a *acquirer.Account) string { return a.ID },
+	version: func(a *acquirer.Account) int64 { return a.Version },
 	met:     stale,
-	fields: func(f *fields, a *pay.ProviderAccount) {
+	fields: func(f *fields, a *acquirer.Account) {
 		f.text("id!", &a.ID)
 		f.number("version", &a.Version)
 		f.text("adapter!", &a.Adapter)
@@ -32,16 +33,16 @@ var accountsTable = describe(table[pay.ProviderAccount]{
 })
 
 type accountDoc struct {
-	BaseURL string          `json:"baseUrl,omitempty"`
-	Rails   []string        `json:"rails,omitempty"`
-	Terms   []pay.RailTerms `json:"terms,omitempty"`
+	BaseURL string               `json:"baseUrl,omitempty"`
+	Rails   []string             `json:"rails,omitempty"`
+	Terms   []acquirer.RailTerms `json:"terms,omitempty"`
 }
 
-func (d *accountDoc) of(_ *fields, a *pay.ProviderAccount) {
+func (d *accountDoc) of(_ *fields, a *acquirer.Account) {
 	*d = accountDoc{a.BaseURL, a.Rails, a.Terms}
 }
 
-func (d *accountDoc) into(_ *fields, a *pay.ProviderAccount) error {
+func (d *accountDoc) into(_ *fields, a *acquirer.Account) error {
 	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
 	return nil
 }
@@ -60,12 +61,12 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 )
 
 // List reads all provider accounts, the removed ones too.
-func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
+func (s *Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
 	return many(ctx, s, selectAccounts, accountsTable.scan(s))
 }
 
 // Get reads a provider account. ErrNotFound where there never was one.
-func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
+func (s *Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
 	return one(ctx, s, selectAccount, accountsTable.scan(s), id)
 }
 

@@ -6,14 +6,15 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var auditTable = describe(table[pay.AuditEntry]{
+var auditTable = describe(table[audit.Entry]{
 	name: "audit",
 	of:   audits,
 	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
+	fields: func(f *fields, e *audit.Entry) {
 		f.text("id!", &e.ID)
 		f.text("merchant!", &e.Merchant)
 		f.text("shop!", &e.Shop)
@@ -36,16 +37,16 @@ var auditTable = describe(table[pay.AuditEntry]{
 	},
 })
 
-func audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
-func auditID(e *pay.AuditEntry) string      { return e.ID }
+func audits(c *pay.Change) []audit.Entry { return c.Audit }
+func auditID(e *audit.Entry) string      { return e.ID }
 
 // addressesTable has the addresses that entries are about, apart from what is sealed of them.
-var addressesTable = describe(table[pay.AuditEntry]{
+var addressesTable = describe(table[audit.Entry]{
 	name: "audit_addresses",
 	of:   audits,
-	only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
+	only: func(e *audit.Entry) bool { return e.By.IP != "" },
 	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
+	fields: func(f *fields, e *audit.Entry) {
 		f.text("id!", &e.ID)
 		f.text("address!", &e.By.IP)
 		f.text("salt!", &e.Salt)
@@ -53,12 +54,12 @@ var addressesTable = describe(table[pay.AuditEntry]{
 })
 
 // notesTable has what operators wrote, in the same way.
-var notesTable = describe(table[pay.AuditEntry]{
+var notesTable = describe(table[audit.Entry]{
 	name: "audit_notes",
 	of:   audits,
-	only: func(e *pay.AuditEntry) bool { return e.Note != "" },
+	only: func(e *audit.Entry) bool { return e.Note != "" },
 	id:   auditID,
-	fields: func(f *fields, e *pay.AuditEntry) {
+	fields: func(f *fields, e *audit.Entry) {
 		f.text("id!", &e.ID)
 		f.text("object!", &e.Object)
 		f.text("note!", &e.Note)
@@ -101,9 +102,9 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
 // List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
-func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
+func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
 	scan := auditTable.scan(s)
-	return many(ctx, s, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+	return many(ctx, s, selectAudit, func(r engine.Row) (audit.Entry, error) {
 		var address, note string
 		e, err := scan(rowWith{rowWith{r, &note}, &address})
 		e.By.IP = address

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -66,8 +67,8 @@ var upsertBalances = engine.Statement(func() string {
 		" ON CONFLICT (merchant, live) DO UPDATE SET " + strings.Join(sets, ", ")
 }())
 
-func scanBalances(r engine.Row) (tenant, ledger.Balances, error) {
-	var t tenant
+func scanBalances(r engine.Row) (purse, ledger.Balances, error) {
+	var t purse
 	accounts := ledger.Accounts()
 	amounts := make([]int64, len(accounts))
 	into := []any{&t.merchant, &t.live}
@@ -87,7 +88,7 @@ func scanBalances(r engine.Row) (tenant, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + balanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances; all zero before the first transfer.
-func (s *Books) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+func (s *Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	b, err := one(ctx, s, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := scanBalances(r)
 		return b, err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -33,16 +35,16 @@ const (
 
 // parts are in the order in which they are looked at.
 var parts = lookedAt([]part{
-	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(selectAddresses)},
-	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(selectNotes)},
+	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(selectAddresses)},
+	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(selectNotes)},
 	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
-	{table: "events", prefix: pay.EventPrefix, rules: eventRules},
-	{table: "deliveries", prefix: pay.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
+	{table: "events", prefix: hook.EventPrefix, rules: eventRules},
+	{table: "deliveries", prefix: hook.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
 	{table: "sessions", prefix: pay.SessionPrefix, rules: sessionRules},
 	{table: "files", prefix: pay.EvidencePrefix, rules: fileRules},
-	{table: "inbox", prefix: pay.InboxPrefix, rules: inboxRules},
+	{table: "inbox", prefix: hook.InboxPrefix, rules: inboxRules},
 	{table: "receipts", when: never, rules: receiptRules},
 	{table: "settlement_lines", when: never, rules: lineRules, tallies: []tally{lineTally, reserveTally}},
 	{table: "settlements", when: always, rules: settlementRules},
@@ -179,11 +181,11 @@ func (c *checker) look(ask engine.Asking, p part, from, before string) (broken [
 }
 
 // sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
-type sinceWhen map[tenant]int64
+type sinceWhen map[purse]int64
 
 func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, error) {
 	return nil, ask(selectUnclaimed, []any{from, before}, func(r engine.Row) error {
-		var of tenant
+		var of purse
 		var at int64
 		err := r.Scan(&of.merchant, &of.live, &at)
 		if first, known := c.unclaimedSince[of]; !known || at < first {
@@ -219,7 +221,7 @@ func (c *checker) whole(ctx context.Context) error {
 func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken []Broken, err error) {
 	err = c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
 		broken = nil
-		owners, err := collect(ask, selectOwners, func(r engine.Row) (of tenant, err error) {
+		owners, err := collect(ask, selectOwners, func(r engine.Row) (of purse, err error) {
 			err = r.Scan(&of.merchant, &of.live)
 			return of, err
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -57,14 +58,14 @@ type claimDocument struct {
 func (d *claimDocument) of(f *fields, c *pay.Claim) {
 	*d = claimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: micros(c.DueBy), Evidence: sealEvidence(f.personal, c.ID, c.Evidence),
+		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: micros(c.DueBy), Evidence: sealEvidence(f.personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: micros(c.Resolved),
 	}
 }
 
 func (d *claimDocument) into(f *fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
+	c.Freed, c.Call, c.Case, c.Previous, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, fromMicros(d.DueBy)
 	c.Evidence, c.Timeline, c.Sequence, c.Resolved = f.s.openEvidence(c.ID, d.Evidence), d.Timeline, d.Sequence, fromMicros(d.Resolved)
 	return nil
 }
@@ -99,7 +100,7 @@ var (
 )
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
-func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (s *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	return one(ctx, s, selectClaim, claimsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
@@ -132,7 +133,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 
 // List lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope tenant.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := one(ctx, s, countClaims, scanInt, where...)
 	if err != nil {
@@ -171,6 +172,6 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
-func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	return one(ctx, s, selectFile, filesTable.scan(s), evidence, claim, scope.Shop, scope.Live)
 }

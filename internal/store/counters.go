@@ -80,7 +80,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
-		key := counter{p.Shop, p.Live, micros(p.Times.Created) / dayMicros, p.RailID, p.Country, string(p.Status), p.Method}
+		key := counter{p.Shop, p.Live, micros(p.Times.Created) / dayMicros, p.Way.RailID, p.Way.Country, string(p.Status), p.Way.Method}
 		add(key, 1)
 		if p.Stored != "" && p.Stored != pay.Processing {
 			key.status = string(p.Stored)

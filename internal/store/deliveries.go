@@ -10,15 +10,17 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var deliveriesTable = describe(table[pay.Delivery]{
+var deliveriesTable = describe(table[hook.Delivery]{
 	name:    "deliveries",
-	of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
-	id:      func(d *pay.Delivery) string { return d.ID },
-	version: func(d *pay.Delivery) int64 { return d.Version },
-	fields: func(f *fields, d *pay.Delivery) {
+	of:      func(c *pay.Change) []hook.Delivery { return c.Deliveries },
+	id:      func(d *hook.Delivery) string { return d.ID },
+	version: func(d *hook.Delivery) int64 { return d.Version },
+	fields: func(f *fields, d *hook.Delivery) {
 		f.text("id!", &d.ID)
 		f.text("merchant!", &d.Merchant)
 		f.text("shop!", &d.Shop)
@@ -38,31 +40,27 @@ var deliveriesTable = describe(table[pay.Delivery]{
 })
 
 type deliveryDoc struct {
-	LastAt      int64           `json:"lastAt,omitempty"`
-	DeliveredAt int64           `json:"deliveredAt,omitempty"`
-	LastCode    int             `json:"lastCode,omitempty"`
-	LastError   string          `json:"lastError,omitempty"`
-	LastMs      int64           `json:"lastMs,omitempty"`
-	Snippet     string          `json:"snippet,omitempty"`
-	Earlier     []pay.Attempted `json:"earlier,omitempty"`
-	Urgent      bool            `json:"urgent,omitempty"`
+	LastAt      int64            `json:"lastAt,omitempty"`
+	DeliveredAt int64            `json:"deliveredAt,omitempty"`
+	LastCode    int              `json:"lastCode,omitempty"`
+	LastError   string           `json:"lastError,omitempty"`
+	LastMs      int64            `json:"lastMs,omitempty"`
+	Snippet     string           `json:"snippet,omitempty"`
+	Earlier     []hook.Attempted `json:"earlier,omitempty"`
+	Urgent      bool             `json:"urgent,omitempty"`
 }
 
-func (d *deliveryDoc) of(_ *fields, v *pay.Delivery) {
+func (d *deliveryDoc) of(_ *fields, v *hook.Delivery) {
 	*d = deliveryDoc{micros(v.LastAt), micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
 }
 
-func (d *deliveryDoc) into(_ *fields, v *pay.Delivery) error {
+func (d *deliveryDoc) into(_ *fields, v *hook.Delivery) error {
 	v.Stored = v.Status
 	v.LastAt, v.DeliveredAt = fromMicros(d.LastAt), fromMicros(d.DeliveredAt)
 	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
 	v.Earlier, v.Urgent = d.Earlier, d.Urgent
 	return nil
 }
-
-// deliveryLease is how long the node that wrote an event has to send it before
-// another one may: longer than a try may take.
-const deliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
 func (s *core) scanDispatch() func(engine.Row) (Dispatch, error) {
@@ -86,13 +84,13 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
-func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
+func (s *Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) {
 	return one(ctx, s, selectAnyDelivery, deliveriesTable.scan(s), id)
 }
 
 // Get reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
-func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+func (s *Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
 	return one(ctx, s, selectDelivery, s.scanDispatch(), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
@@ -160,10 +158,10 @@ var selectAhead = engine.Statement(`
 SELECT ` + deliveriesTable.list + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
-// Ahead reads those of at most pay.MostBefore deliveries that were not tried yet, or
+// Ahead reads those of at most hook.MostBefore deliveries that were not tried yet, or
 // are to be tried a second time. What waits for its endpoint is left out.
-func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
-	args := make([]any, pay.MostBefore)
+func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
+	args := make([]any, hook.MostBefore)
 	for i := range args {
 		args[i] = ""
 		if i < len(ids) {
@@ -190,11 +188,11 @@ func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time
 // DeliveryFilter selects deliveries of one subscription. Empty fields select
 // all.
 type DeliveryFilter struct {
-	Status pay.DeliveryStatus
-	Type   pay.EventType
-	From   time.Time    // created from
-	To     time.Time    // created before
-	After  pay.Delivery // older than this one; the zero value: all
+	Status hook.DeliveryStatus
+	Type   hook.EventType
+	From   time.Time     // created from
+	To     time.Time     // created before
+	After  hook.Delivery // older than this one; the zero value: all
 	Limit  int
 	Offset int
 }
@@ -214,8 +212,8 @@ func (f DeliveryFilter) bounds() (from, to int64) {
 // kind is found without looking at the others.
 var listDeliveries = engine.Statement(func() string {
 	var parts []string
-	for _, status := range pay.DeliveryStatuses() {
-		for _, kind := range pay.EventTypes() {
+	for _, status := range hook.DeliveryStatuses() {
+		for _, kind := range hook.EventTypes() {
 			parts = append(parts, fmt.Sprintf(`
   SELECT * FROM (SELECT %s FROM deliveries
     WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
@@ -229,7 +227,7 @@ var listDeliveries = engine.Statement(func() string {
 
 // List lists what was or is to be sent to a shop's endpoint, newest
 // first.
-func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
+func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f DeliveryFilter) ([]hook.Delivery, error) {
 	from, to := f.bounds()
 	at := int64(beyond)
 	if !f.After.CreatedAt.IsZero() {
@@ -243,7 +241,7 @@ func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription str
 // kinds are all events, so that a count by status can use the index.
 var kinds = func() string {
 	var quoted []string
-	for _, kind := range pay.EventTypes() {
+	for _, kind := range hook.EventTypes() {
 		quoted = append(quoted, "'"+string(kind)+"'")
 	}
 	return strings.Join(quoted, ", ")
@@ -306,8 +304,8 @@ func (k deliveryKind) compare(o deliveryKind) int {
 func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	type tally struct{ n, last int64 }
 	deltas := map[deliveryKind]*tally{}
-	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
-		if status == pay.DeliveryPending {
+	add := func(d *hook.Delivery, status hook.DeliveryStatus, n int64) {
+		if status == hook.DeliveryPending {
 			return
 		}
 		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -105,7 +106,7 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's differences that are open.
-func (s *Reconciliations) Drift(ctx context.Context, scope pay.Scope) (Drifted, error) {
+func (s *Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted, error) {
 	return one(ctx, s, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)

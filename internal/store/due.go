@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var clocksTable = describe(table[pay.Clock]{
+var clocksTable = describe(table[tenant.Clock]{
 	name:    "clocks",
-	of:      func(c *pay.Change) []pay.Clock { return c.Clocks },
-	id:      func(v *pay.Clock) string { return v.Merchant },
-	version: func(v *pay.Clock) int64 { return v.Version },
+	of:      func(c *pay.Change) []tenant.Clock { return c.Clocks },
+	id:      func(v *tenant.Clock) string { return v.Merchant },
+	version: func(v *tenant.Clock) int64 { return v.Version },
 	met:     staleAnyhow,
-	fields: func(f *fields, v *pay.Clock) {
+	fields: func(f *fields, v *tenant.Clock) {
 		f.text("id!", &v.Merchant)
 		f.number("version", &v.Version)
 		f.duration("advance", &v.Advance)
@@ -190,12 +191,12 @@ var (
 )
 
 // Get reads a merchant's test clock. ErrNotFound where it was never moved.
-func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
+func (s *Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
 	return one(ctx, s, selectClock, clocksTable.scan(s), merchant)
 }
 
 // List reads the test clocks that were moved. Leases heed them from then on.
-func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
+func (s *Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 	list, err := many(ctx, s, selectClocks, clocksTable.scan(s))
 	if err == nil {
 		s.clocked.Store(len(list) > 0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -198,7 +199,7 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 }
 
 // Of reads the deliveries of what was told of an object.
-func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
+func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
 	return many(ctx, s, selectSnippets, deliveriesTable.scan(s), object)
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -31,7 +33,7 @@ var eventsTable = describe(table[pay.Event]{
 
 // EventFilter selects events of one shop. Empty fields select all.
 type EventFilter struct {
-	Types  []pay.EventType
+	Types  []hook.EventType
 	Object string // id of what they are about
 	From   time.Time
 	To     time.Time // before
@@ -43,7 +45,7 @@ type EventFilter struct {
 // Event is what was told of an event.
 type Event struct {
 	ID      string
-	Type    pay.EventType
+	Type    hook.EventType
 	At      time.Time
 	Payload []byte
 }
@@ -63,7 +65,7 @@ func (s *core) scanEvent(r engine.Row) (e Event, err error) {
 // and the first of all are kept, so that a rare type is found without looking at the others.
 func eventsByTime(bounds, order string, limit int) string {
 	var parts []string
-	for i, kind := range pay.EventTypes() {
+	for i, kind := range hook.EventTypes() {
 		parts = append(parts, fmt.Sprintf(`
     SELECT * FROM (SELECT id, at FROM events
       WHERE shop = $1 AND live = $2 AND type = '%[1]s' AND ($3 = '' OR $3 LIKE '%%,%[1]s,%%') AND %[2]s
@@ -96,7 +98,7 @@ var (
 )
 
 // typesText is types as a statement is handed them; "" for all.
-func typesText(types []pay.EventType) string {
+func typesText(types []hook.EventType) string {
 	if len(types) == 0 {
 		return ""
 	}
@@ -115,12 +117,12 @@ func (f EventFilter) bounds() (from, to int64) {
 }
 
 // Get reads a shop's event. ErrNotFound also where it is another's.
-func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
+func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (Event, error) {
 	return one(ctx, s, selectEvent, s.scanEvent, id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound where there is no event After.
-func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
+func (s *Events) List(ctx context.Context, scope tenant.Scope, f EventFilter) ([]Event, error) {
 	from, to := f.bounds()
 	at, id := int64(beyond), ""
 	if f.After != "" {
@@ -137,7 +139,7 @@ func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 }
 
 // Count counts what the filter selects, leaving After, Limit and Offset aside.
-func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
+func (s *Events) Count(ctx context.Context, scope tenant.Scope, f EventFilter) (int64, error) {
 	from, to := f.bounds()
 	if f.Object != "" {
 		return one(ctx, s, countOfObject, scanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
@@ -147,7 +149,7 @@ func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int
 
 // After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
-func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
+func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
 	return many(ctx, s, eventsAfter, func(r engine.Row) (e Event, err error) {
 		var at int64
 		var none string

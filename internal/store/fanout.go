@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var fanOutsTable = describe(table[pay.FanOut]{
+var fanOutsTable = describe(table[hook.FanOut]{
 	name:    "fanouts",
-	of:      func(c *pay.Change) []pay.FanOut { return c.FanOuts },
-	id:      func(o *pay.FanOut) string { return o.Event },
-	version: func(o *pay.FanOut) int64 { return o.Version },
-	fields: func(f *fields, o *pay.FanOut) {
+	of:      func(c *pay.Change) []hook.FanOut { return c.FanOuts },
+	id:      func(o *hook.FanOut) string { return o.Event },
+	version: func(o *hook.FanOut) int64 { return o.Version },
+	fields: func(f *fields, o *hook.FanOut) {
 		f.text("id!", &o.Event)
 		f.text("merchant!", &o.Merchant)
 		f.text("shop!", &o.Shop)
@@ -57,8 +58,8 @@ func wanted(e string) string { return wantedType(e + ".type") }
 // wantedType is wanted for a type that is an expression.
 func wantedType(kind string) string {
 	all := "TRUE"
-	for _, set := range pay.EventsVersions() {
-		if types := typesWhere(func(t pay.EventType) bool { return t.Since() == set }); set != pay.FirstEvents {
+	for _, set := range hook.EventsVersions() {
+		if types := typesWhere(func(t hook.EventType) bool { return t.Since() == set }); set != hook.FirstEvents {
 			all += " AND (s.events_version >= '" + string(set) + "' OR " + kind + " NOT IN (" + types + "))"
 		}
 	}
@@ -67,12 +68,12 @@ func wantedType(kind string) string {
 
 // optional is true where the row e is an event that is kept only where it is wanted.
 func optional(e string) string {
-	return e + ".type IN (" + typesWhere(pay.EventType.Optional) + ")"
+	return e + ".type IN (" + typesWhere(hook.EventType.Optional) + ")"
 }
 
-func typesWhere(is func(pay.EventType) bool) string {
+func typesWhere(is func(hook.EventType) bool) string {
 	var quoted []string
-	for _, t := range pay.EventTypes() {
+	for _, t := range hook.EventTypes() {
 		if is(t) {
 			quoted = append(quoted, "'"+string(t)+"'")
 		}
@@ -117,9 +118,9 @@ var fanOutDuty = newDuty("fan-outs", "fanouts", "d.due_at > 0",
 	fanOutsTable.list+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
+func (s *core) scanFanOut() func(engine.Row) (hook.FanOut, error) {
 	scan := fanOutsTable.scan(s)
-	return func(r engine.Row) (pay.FanOut, error) {
+	return func(r engine.Row) (hook.FanOut, error) {
 		var body string
 		f, err := scan(rowWith{r, &body})
 		switch {
@@ -136,9 +137,9 @@ func (s *core) scanFanOut() func(engine.Row) (pay.FanOut, error) {
 
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
-func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
 	list, err := leased(ctx, s, fanOutDuty, s.scanFanOut(), now, until, limit)
-	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
+	slices.SortFunc(list, func(a, b hook.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
@@ -146,7 +147,7 @@ func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, lim
 func (s *Deliveries) InCompany() bool { return s.inCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
-func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+func (s *Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}
@@ -167,7 +168,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
 	for _, e := range list {
 		if w.s.widths.wide(e) {
-			w.wide = append(w.wide, &pay.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
+			w.wide = append(w.wide, &hook.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
 		} else {
 			narrow = append(narrow, e)
 		}
@@ -181,7 +182,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(micros(e.At), micros(e.At.Add(deliveryLease)), pay.DeliveryTries).Next()
+			Number(micros(e.At), micros(e.At.Add(hook.DeliveryLease)), hook.DeliveryTries).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
 	return append(steps, engine.Step{Text: w.s.text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -192,11 +193,11 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 }
 
 // fanOutRows are the wide events whose deliveries are made by steps. A row ends with its last step.
-type fanOutRows struct{ *table[pay.FanOut] }
+type fanOutRows struct{ *table[hook.FanOut] }
 
 func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
-	steps = t.replace(w, steps, gather(w.batch, t.of, func(f *pay.FanOut) bool { return !f.Over }))
-	return t.removed(w, steps, endFanOuts, gather(w.batch, t.of, func(f *pay.FanOut) bool { return f.Over }))
+	steps = t.replace(w, steps, gather(w.batch, t.of, func(f *hook.FanOut) bool { return !f.Over }))
+	return t.removed(w, steps, endFanOuts, gather(w.batch, t.of, func(f *hook.FanOut) bool { return f.Over }))
 }
 
 // inserts adds none: fanOut does, once it knows how wide an event is.
@@ -204,7 +205,7 @@ func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { retur
 
 // step makes the deliveries of steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
-	list := gather(w.kept, fanOutsTable.of, func(f *pay.FanOut) bool { return f.Through != f.After })
+	list := gather(w.kept, fanOutsTable.of, func(f *hook.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
@@ -213,7 +214,7 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(micros(f.At), micros(f.DueAt.Add(deliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
+			Number(micros(f.At), micros(f.DueAt.Add(hook.DeliveryLease)), hook.DeliveryTries).Text(f.After, f.Through).Next()
 	}
 	scan := deliveriesTable.scan(w.s)
 	return append(steps, engine.Step{Text: w.s.text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {

@@ -5,14 +5,16 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var inboxTable = describe(table[pay.Received]{
+var inboxTable = describe(table[hook.Received]{
 	name: "inbox",
-	of:   func(c *pay.Change) []pay.Received { return c.Inbox },
-	id:   func(m *pay.Received) string { return m.ID },
-	fields: func(f *fields, m *pay.Received) {
+	of:   func(c *pay.Change) []hook.Received { return c.Inbox },
+	id:   func(m *hook.Received) string { return m.ID },
+	fields: func(f *fields, m *hook.Received) {
 		f.text("id!", &m.ID)
 		f.text("merchant!", &m.Merchant)
 		f.text("shop!", &m.Shop)
@@ -39,25 +41,25 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Received, int64, error) {
-	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
+func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page Page) ([]hook.Received, int64, error) {
+	total, err := one(ctx, s, countInbox, scanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
 		return nil, 0, err
 	}
 	scan := inboxTable.scan(s)
-	list, err := many(ctx, s, selectInbox, func(r engine.Row) (pay.Received, error) {
+	list, err := many(ctx, s, selectInbox, func(r engine.Row) (hook.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, errShut) {
 			s.log.Error("what an inbox got cannot be opened", "error", err)
 			m.Body, err = []byte(`"`+shut+`"`), nil
 		}
 		return m, err
-	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, before(page.After), pay.InboxKept-1)
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, before(page.After), hook.InboxKept-1)
 	return list, total, err
 }
 
 // Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
-func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
+func (s *Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
 	_, err := one(ctx, s, selectReceived, scanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
@@ -81,14 +83,14 @@ RETURNING id`)
 )
 
 // Inboxes reads the subscriptions whose inbox has got something.
-func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
+func (s *Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
 	return many(ctx, s, selectInboxes, subscriptionsTable.scan(s))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
 func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.db.Lease(ctx, s.text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
+	err = s.db.Lease(ctx, s.text(trimInbox), []any{subscription, oldest, hook.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

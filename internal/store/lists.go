@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -223,7 +224,7 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 // List lists a shop's payments, newest first.
-func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
+func (s *Payments) List(ctx context.Context, scope tenant.Scope, f Filter) ([]pay.Payment, error) {
 	from, below := f.bounds()
 	switch {
 	case f.OrderID != "":
@@ -240,14 +241,14 @@ func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.P
 }
 
 // ofOrder are the arguments of byOrder.
-func (f Filter) ofOrder(scope pay.Scope) []any {
+func (f Filter) ofOrder(scope tenant.Scope) []any {
 	from, below := f.bounds()
 	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, f.email()}, f.amounts()...)
 }
 
 // search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
 // its arguments.
-func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
+func (f Filter) search(s *Payments, scope tenant.Scope, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := f.bounds()
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.young()}
 	amounts := f.amounts()
@@ -264,7 +265,7 @@ func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, off
 // Offset aside. It adds up counters; what is scanned is at most half a day at
 // either end of a time that does not begin and end at midnight UTC, the
 // payments of one order, and MostCounted of each kind for an e-mail or an amount.
-func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f Filter) (int64, error) {
 	f.After = ""
 	from, below := f.bounds()
 	status := string(f.Status)

@@ -11,6 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -34,8 +36,8 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 		p, err := pay.Create(pay.Order{
 			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550+int64(i%3), money.USD),
 			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana"}, Local: local, Asked: asked, Rate: rate(t),
-			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
-			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: pay.TermsOf(pay.Standard),
+			Rail:    acquirer.Rail{ID: kind.rail, Method: kind.method, Limits: []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
+			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: tenant.TermsOf(tenant.Standard),
 		}, at)
 		must(t, err)
 		p, change := p.Try(routes.Routes[0], at)
@@ -114,9 +116,9 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 // expected selects by looking at each payment.
 func expected(all []pay.Payment, f store.Filter) (total int64, page []string) {
 	for _, p := range all {
-		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.RailID != f.Rail || f.Method != "" && p.Method != f.Method ||
-			f.Country != "" && p.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
-			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !f.Amount.IsZero() && p.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Local != f.Amount && p.Asked != f.Amount) ||
+		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||
+			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
+			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !f.Amount.IsZero() && p.Price.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Price.Local != f.Amount && p.Price.Asked != f.Amount) ||
 			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
 			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
 			continue

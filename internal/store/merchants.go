@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var merchantsTable = describe(table[pay.Merchant]{
+var merchantsTable = describe(table[tenant.Merchant]{
 	name:    "merchants",
-	of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
-	id:      func(m *pay.Merchant) string { return m.ID },
-	version: func(m *pay.Merchant) int64 { return m.Version },
-	fields: func(f *fields, m *pay.Merchant) {
+	of:      func(c *pay.Change) []tenant.Merchant { return c.Merchants },
+	id:      func(m *tenant.Merchant) string { return m.ID },
+	version: func(m *tenant.Merchant) int64 { return m.Version },
+	fields: func(f *fields, m *tenant.Merchant) {
 		f.text("id!", &m.ID)
 		f.number("version", &m.Version)
 		f.text("name", &m.Name)
@@ -30,12 +31,12 @@ var merchantsTable = describe(table[pay.Merchant]{
 	},
 })
 
-var shopsTable = describe(table[pay.Shop]{
+var shopsTable = describe(table[tenant.Shop]{
 	name:    "shops",
-	of:      func(c *pay.Change) []pay.Shop { return c.Shops },
-	id:      func(v *pay.Shop) string { return v.ID },
-	version: func(v *pay.Shop) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Shop) {
+	of:      func(c *pay.Change) []tenant.Shop { return c.Shops },
+	id:      func(v *tenant.Shop) string { return v.ID },
+	version: func(v *tenant.Shop) int64 { return v.Version },
+	fields: func(f *fields, v *tenant.Shop) {
 		f.text("id!", &v.ID)
 		f.number("version", &v.Version)
 		f.text("merchant!", &v.Merchant)
@@ -46,24 +47,24 @@ var shopsTable = describe(table[pay.Shop]{
 	},
 })
 
-var logosTable = describe(table[pay.Logo]{
+var logosTable = describe(table[tenant.Logo]{
 	name: "logos",
-	of:   func(c *pay.Change) []pay.Logo { return c.Logos },
-	id:   func(l *pay.Logo) string { return l.ID },
+	of:   func(c *pay.Change) []tenant.Logo { return c.Logos },
+	id:   func(l *tenant.Logo) string { return l.ID },
 	met:  stays,
-	fields: func(f *fields, l *pay.Logo) {
+	fields: func(f *fields, l *tenant.Logo) {
 		f.text("id!", &l.ID)
 		f.text("kind!", &l.Kind)
 		f.bytes("body!", &l.Body)
 	},
 })
 
-var keysTable = describe(table[pay.Key]{
+var keysTable = describe(table[tenant.Key]{
 	name:    "keys",
-	of:      func(c *pay.Change) []pay.Key { return c.Keys },
-	id:      func(k *pay.Key) string { return k.ID },
-	version: func(k *pay.Key) int64 { return k.Version },
-	fields: func(f *fields, k *pay.Key) {
+	of:      func(c *pay.Change) []tenant.Key { return c.Keys },
+	id:      func(k *tenant.Key) string { return k.ID },
+	version: func(k *tenant.Key) int64 { return k.Version },
+	fields: func(f *fields, k *tenant.Key) {
 		f.text("id!", &k.ID)
 		f.text("merchant!", &k.Merchant)
 		f.text("shop!", &k.Shop)
@@ -75,20 +76,20 @@ var keysTable = describe(table[pay.Key]{
 		f.time("created_at!", &k.CreatedAt)
 		f.time("revoked_at", &k.RevokedAt)
 		f.time("ends_at", &k.EndsAt)
-		f.converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
-			k.Rights, err = pay.ParseRights(text)
+		f.converted("rights", func() string { return tenant.WriteRights(k.Rights) }, func(text string) (err error) {
+			k.Rights, err = tenant.ParseRights(text)
 			return err
 		})
 		f.text("successor", &k.Successor)
 	},
 })
 
-var loginsTable = describe(table[pay.Login]{
+var loginsTable = describe(table[tenant.Login]{
 	name:    "logins",
-	of:      func(c *pay.Change) []pay.Login { return c.Logins },
-	id:      func(l *pay.Login) string { return l.ID },
-	version: func(l *pay.Login) int64 { return l.Version },
-	fields: func(f *fields, l *pay.Login) {
+	of:      func(c *pay.Change) []tenant.Login { return c.Logins },
+	id:      func(l *tenant.Login) string { return l.ID },
+	version: func(l *tenant.Login) int64 { return l.Version },
+	fields: func(f *fields, l *tenant.Login) {
 		f.text("id!", &l.ID)
 		f.text("merchant!", &l.Merchant)
 		f.text("shop!", &l.Shop)
@@ -106,14 +107,14 @@ var (
 )
 
 // Get reads a merchant by id.
-func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
+func (s *Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error) {
 	return one(ctx, s, selectMerchant, merchantsTable.scan(s), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + merchantsTable.listOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, from behind one.
-func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
 	return many(ctx, s, listMerchants, merchantsTable.scan(s), after, limit)
 }
 
@@ -132,17 +133,17 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + logosTable.list + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
-func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
+func (s *Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
 	return one(ctx, s, selectLogo, logosTable.scan(s), id)
 }
 
 // Shop reads a shop by id.
-func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
+func (s *Merchants) Shop(ctx context.Context, id string) (tenant.Shop, error) {
 	return one(ctx, s, selectShop, shopsTable.scan(s), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
+func (s *Merchants) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
 	return many(ctx, s, selectShops, shopsTable.scan(s), merchant)
 }
 
@@ -154,22 +155,22 @@ var (
 )
 
 // ByHash reads a key by its keyed hash.
-func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
+func (s *Keys) ByHash(ctx context.Context, hash string) (tenant.Key, error) {
 	return one(ctx, s, selectKeyByHash, keysTable.scan(s), hash)
 }
 
 // Get reads a key by id.
-func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
+func (s *Keys) Get(ctx context.Context, id string) (tenant.Key, error) {
 	return one(ctx, s, selectKey, keysTable.scan(s), id)
 }
 
 // List lists a merchant's keys, oldest first.
-func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
+func (s *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) {
 	return many(ctx, s, selectKeys, keysTable.scan(s), merchant)
 }
 
 // Shown lists the keys that are shown so, those that are revoked too: ten at most.
-func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
+func (s *Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
 	return many(ctx, s, selectKeysShown, keysTable.scan(s), preview)
 }
 
@@ -181,13 +182,13 @@ var (
 )
 
 // Login reads the login that a refresh token belongs to.
-func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
+func (s *Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
 	return one(ctx, s, selectLogin, loginsTable.scan(s), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
-func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
+func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
 	return many(ctx, s, selectGoodLogins, loginsTable.scan(s), merchant, micros(now), key, limit)
 }
 

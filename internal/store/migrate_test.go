@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -35,7 +36,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
 		rate, err := money.ParseRate("1")
 		if err != nil {
 			t.Fatal(err)
@@ -44,8 +45,8 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		for i := range 5 {
 			at := start.Add(time.Duration(i) * 30 * time.Minute)
 			p := pay.Payment{
-				ID: pay.PaymentPrefix + strings.Repeat("0", 25) + string(rune('1'+i)), Scope: scope, Version: 1, Status: pay.Pending, Rate: rate,
-				Amount: money.New(100, money.USD), Local: money.New(100, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+				ID: pay.PaymentPrefix + strings.Repeat("0", 25) + string(rune('1'+i)), Scope: scope, Version: 1, Status: pay.Pending, Price: pay.Price{Rate: rate,
+					Amount: money.New(100, money.USD), Local: money.New(100, money.USD)}, Way: pay.Way{RailID: "sbx_card", Method: "card", Country: "USA"},
 				Times: pay.Times{Created: at, Updated: at},
 			}
 			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}); err != nil {
@@ -172,7 +173,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
 		rate, err := money.ParseRate("1")
 		if err != nil {
 			t.Fatal(err)
@@ -181,8 +182,8 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 		usd := money.New(1000, money.USD)
 		for id, status := range map[string]pay.ClaimStatus{"A": pay.ClaimNeedsEvidence, "B": pay.ClaimApproved, "C": pay.ClaimRejected, "D": pay.ClaimUnderReview} {
 			p := pay.Payment{
-				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Rate: rate, Amount: usd, Local: usd, Captured: 1,
-				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputed: true,
+				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Price: pay.Price{Rate: rate, Amount: usd, Local: usd}, Captured: 1,
+				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputes: pay.Disputes{Any: true},
 			}
 			c := pay.Claim{ID: pay.ClaimPrefix + id, Scope: scope, Version: 1, Kind: pay.ChargebackClaim, Status: status, Payment: p.ID, Local: usd, USD: 1000}
 			change := pay.Change{Payments: []pay.Payment{p}, Claims: []pay.Claim{c}}
@@ -228,8 +229,8 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(p.Disputes, want) {
-				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes, want)
+			if !slices.Equal(p.Disputes.Takings, want) {
+				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes.Takings, want)
 			}
 			claims, err := s.Claims.Of(ctx, []string{p.ID})
 			if err != nil {

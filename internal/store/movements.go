@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -41,7 +42,7 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // from the newest one backwards.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pay.Movement, int64, error) {
+func (s *Books) Movements(ctx context.Context, scope tenant.Scope, page Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
@@ -63,7 +64,7 @@ func (s *Books) Movements(ctx context.Context, scope pay.Scope, page Page) ([]pa
 
 // movements shows the newest transfers, and says how many it read, and whether the movement that
 // the page stands behind is among them.
-func (s *core) movements(ctx context.Context, scope pay.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
+func (s *core) movements(ctx context.Context, scope tenant.Scope, page Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
@@ -100,7 +101,7 @@ func (s *core) movements(ctx context.Context, scope pay.Scope, page Page, transf
 // transfers, as many as depth says, and counts what it found.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s *Books) ShopMovements(ctx context.Context, scope tenant.Scope, page Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string

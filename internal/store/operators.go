@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A new operator is guarded too: of two who add the same name one loses.
-var operatorsTable = describe(table[pay.Operator]{
+var operatorsTable = describe(table[tenant.Operator]{
 	name:    "operators",
-	of:      func(c *pay.Change) []pay.Operator { return c.Operators },
-	id:      func(o *pay.Operator) string { return o.Name },
-	version: func(o *pay.Operator) int64 { return o.Version },
+	of:      func(c *pay.Change) []tenant.Operator { return c.Operators },
+	id:      func(o *tenant.Operator) string { return o.Name },
+	version: func(o *tenant.Operator) int64 { return o.Version },
 	met:     stale,
-	fields: func(f *fields, o *pay.Operator) {
+	fields: func(f *fields, o *tenant.Operator) {
 		f.text("id!", &o.Name)
 		f.number("version", &o.Version)
 		f.text("hash", &o.Hash)
@@ -33,17 +34,17 @@ var (
 )
 
 // List lists all operators by name, the removed ones too.
-func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
+func (s *Operators) List(ctx context.Context) ([]tenant.Operator, error) {
 	return many(ctx, s, listOperators, operatorsTable.scan(s))
 }
 
 // Get reads an operator by name. ErrNotFound where there never was one.
-func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
+func (s *Operators) Get(ctx context.Context, name string) (tenant.Operator, error) {
 	return one(ctx, s, selectOperator, operatorsTable.scan(s), name)
 }
 
 // ByHash finds who has a token, by its keyed hash.
-func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
+func (s *Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, error) {
 	return one(ctx, s, selectOperatorByHash, operatorsTable.scan(s), hash)
 }
 

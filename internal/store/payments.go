@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -30,14 +31,14 @@ func paymentsIn(name string) table[pay.Payment] {
 			f.flag("live!", &p.Live)
 			f.number("version", &p.Version)
 			word(f, "status", &p.Status)
-			f.usd("amount!", &p.Amount)
-			f.amount("amount_local!", "currency_local!", &p.Local)
-			f.rate("rate!", &p.Rate)
-			f.text("rail!", &p.RailID)
-			f.text("method!", &p.Method)
-			f.text("country!", &p.Country)
+			f.usd("amount!", &p.Price.Amount)
+			f.amount("amount_local!", "currency_local!", &p.Price.Local)
+			f.rate("rate!", &p.Price.Rate)
+			f.text("rail!", &p.Way.RailID)
+			f.text("method!", &p.Way.Method)
+			f.text("country!", &p.Way.Country)
 			f.text("order_id!", &p.OrderID)
-			f.number("refunded", &p.Refunded)
+			f.number("refunded", &p.Refunds.Local)
 			f.number("sequence", &p.Sequence)
 			f.time("due_at", &p.DueAt)
 			f.time("unsure_at", &p.Unsure)
@@ -52,39 +53,39 @@ func paymentsIn(name string) table[pay.Payment] {
 // paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
 // index reads it there.
 type paymentDoc struct {
-	Buyer     pay.Buyer       `json:"buyer"`
-	Fees      pay.Fees        `json:"fees"`
-	Reserve   int64           `json:"reserve,omitempty"`
-	Delay     time.Duration   `json:"delay"`
-	Window    time.Duration   `json:"window"`
-	Sync      bool            `json:"sync,omitempty"`
-	Hosted    bool            `json:"hosted,omitempty"`
-	Redirect  bool            `json:"redirect,omitempty"`
-	ReturnURL string          `json:"returnUrl,omitempty"`
-	Lang      string          `json:"lang,omitempty"`
-	FormURL   string          `json:"formUrl,omitempty"`
-	Data      pay.PaymentData `json:"data,omitzero"`
-	Attempts  []pay.Attempt   `json:"attempts,omitempty"`
-	Answered  pay.Status      `json:"answered,omitempty"`
-	Simulate  pay.Action      `json:"simulate,omitempty"`
-	Failure   *pay.Failure    `json:"failure,omitempty"`
-	Disputed  bool            `json:"disputed,omitempty"`
-	Challenge bool            `json:"challenge,omitempty"`
-	Captured  int             `json:"captured,omitempty"`
-	Given     pay.Parts       `json:"given,omitzero"`
-	OnRefund  pay.RefundFees  `json:"refundFees,omitempty"` // what becomes of the fees
-	Dispute   string          `json:"dispute,omitempty"`    // the claims that are open, for check
-	Disputes  []pay.Taking    `json:"disputes,omitempty"`
-	Held      []pay.Held      `json:"held,omitempty"`
-	Fee       int64           `json:"disputeFee,omitempty"`
-	RateFrom  string          `json:"rateFrom,omitempty"`
-	RateAt    int64           `json:"rateAt,omitempty"`
-	Strays    []strayDoc      `json:"strays,omitempty"`
-	After     string          `json:"after,omitempty"`
-	Erased    int64           `json:"erased,omitempty"`
-	Asked     *amountDoc      `json:"asked,omitempty"` // in the shop's currency
-	Purchase  *purchaseDoc    `json:"purchase,omitempty"`
-	Cancel    int64           `json:"cancelAsked,omitempty"`
+	Buyer     pay.Buyer         `json:"buyer"`
+	Fees      tenant.Fees       `json:"fees"`
+	Reserve   int64             `json:"reserve,omitempty"`
+	Delay     time.Duration     `json:"delay"`
+	Window    time.Duration     `json:"window"`
+	Sync      bool              `json:"sync,omitempty"`
+	Hosted    bool              `json:"hosted,omitempty"`
+	Strict    bool              `json:"redirect,omitempty"`
+	ReturnURL string            `json:"returnUrl,omitempty"`
+	Lang      string            `json:"lang,omitempty"`
+	FormURL   string            `json:"formUrl,omitempty"`
+	Data      pay.PaymentData   `json:"data,omitzero"`
+	Attempts  []pay.Attempt     `json:"attempts,omitempty"`
+	Answered  pay.Status        `json:"answered,omitempty"`
+	Action    string            `json:"simulate,omitempty"`
+	Failure   *pay.Failure      `json:"failure,omitempty"`
+	Disputed  bool              `json:"disputed,omitempty"`
+	Challenge bool              `json:"challenge,omitempty"`
+	Captured  int               `json:"captured,omitempty"`
+	Given     pay.Parts         `json:"given,omitzero"`
+	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what becomes of the fees
+	Dispute   string            `json:"dispute,omitempty"`    // the claims that are open, for check
+	Disputes  []pay.Taking      `json:"disputes,omitempty"`
+	Held      []pay.Held        `json:"held,omitempty"`
+	Fee       int64             `json:"disputeFee,omitempty"`
+	RateFrom  string            `json:"rateFrom,omitempty"`
+	RateAt    int64             `json:"rateAt,omitempty"`
+	Strays    []strayDoc        `json:"strays,omitempty"`
+	After     string            `json:"after,omitempty"`
+	Erased    int64             `json:"erased,omitempty"`
+	Asked     *amountDoc        `json:"asked,omitempty"` // in the shop's currency
+	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
+	Cancel    int64             `json:"cancelAsked,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -96,13 +97,13 @@ type paymentDoc struct {
 
 func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
 	*d = paymentDoc{
-		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
-		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
-		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
+		Buyer: p.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
+		Hosted: p.Page.Hosted, Strict: p.Script.Strict, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Action: p.Script.Action, Failure: p.Failure, Disputed: p.Disputes.Any, Challenge: p.Challenged,
+		Captured: p.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
+		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
+		RateFrom: p.Price.Source, RateAt: micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.After, Erased: micros(p.Erased),
+		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: micros(p.CancelAsked),
 		Expires: micros(p.Times.Expires), Completed: micros(p.Times.Completed), Failed: micros(p.Times.Failed),
 		Expired: micros(p.Times.Expired), RefundedAt: micros(p.Times.Refunded), Chargeback: micros(p.Times.Chargeback),
 	}
@@ -110,13 +111,13 @@ func (d *paymentDoc) of(_ *fields, p *pay.Payment) {
 
 func (d *paymentDoc) into(_ *fields, p *pay.Payment) error {
 	p.Stored = p.Status
-	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
-	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
-	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
-	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
-	p.RateSource, p.RateAt = d.RateFrom, fromMicros(d.RateAt)
+	p.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
+	p.Page.Hosted, p.Script, p.Page.ReturnURL, p.Page.Lang, p.Page.FormURL, p.Page.Data = d.Hosted, pay.Script{Action: d.Action, Strict: d.Strict}, d.ReturnURL, d.Lang, d.FormURL, d.Data
+	p.Attempts, p.Answered, p.Failure, p.Disputes.Any, p.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
+	p.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
+	p.Price.Source, p.Price.At = d.RateFrom, fromMicros(d.RateAt)
 	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, fromMicros(d.Erased)
-	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), fromMicros(d.Cancel)
+	p.Price.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), fromMicros(d.Cancel)
 	p.Times.Expires, p.Times.Completed, p.Times.Failed = fromMicros(d.Expires), fromMicros(d.Completed), fromMicros(d.Failed)
 	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = fromMicros(d.Expired), fromMicros(d.RefundedAt), fromMicros(d.Chargeback)
 	return nil
@@ -187,7 +188,7 @@ UNION ALL
 SELECT ` + paymentsTable.list + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads one payment of a shop. ErrNotFound also where it is another's.
-func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (s *Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	return one(ctx, s, selectPayment, paymentsTable.scan(s), id, scope.Shop, scope.Live)
 }
 

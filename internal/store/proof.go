@@ -35,9 +35,9 @@ type ChainProof struct {
 	Sums  ledger.Balances `json:"sums"` // of the postings up to there, and of movements
 }
 
-func (p ChainProof) tenant() tenant {
+func (p ChainProof) tenant() purse {
 	merchant, live, _ := seal.ParseChain(p.Owner) // it was read
-	return tenant{merchant, live}
+	return purse{merchant, live}
 }
 
 // proofFile is a Proof as it is kept.
@@ -160,7 +160,7 @@ func (c *checker) measure(ask engine.Asking) error {
 
 // prove notes the chains as they were walked.
 func (w *walked) prove() {
-	owners := map[tenant]bool{}
+	owners := map[purse]bool{}
 	for of := range w.booked {
 		owners[of] = true
 	}
@@ -168,7 +168,7 @@ func (w *walked) prove() {
 		owners[of] = true
 	}
 	w.proved = nil
-	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), purse.compare) {
 		head := w.heads[of]
 		w.proved = append(w.proved, ChainProof{seal.Chain(of.merchant, of.live), head.N, head.Hash, maps.Clone(w.booked[of])})
 	}

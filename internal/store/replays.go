@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var replaysTable = describe(table[pay.Replay]{
+var replaysTable = describe(table[hook.Replay]{
 	name:    "replays",
-	of:      func(c *pay.Change) []pay.Replay { return c.Replays },
-	id:      func(p *pay.Replay) string { return p.ID },
-	version: func(p *pay.Replay) int64 { return p.Version },
+	of:      func(c *pay.Change) []hook.Replay { return c.Replays },
+	id:      func(p *hook.Replay) string { return p.ID },
+	version: func(p *hook.Replay) int64 { return p.Version },
 	met:     duplicateAnyhow,
-	fields: func(f *fields, p *pay.Replay) {
+	fields: func(f *fields, p *hook.Replay) {
 		f.text("id!", &p.ID)
 		f.text("merchant!", &p.Merchant)
 		f.text("shop!", &p.Shop)
@@ -35,19 +37,19 @@ var replaysTable = describe(table[pay.Replay]{
 })
 
 type replayDoc struct {
-	Types   []pay.EventType `json:"types,omitempty"`
-	Events  int64           `json:"events"`
-	Sent    int64           `json:"sent"`
-	LeftOut int64           `json:"leftOut"`
-	Why     pay.StopReason  `json:"why,omitempty"`
-	Resume  int64           `json:"resume,omitempty"` // microseconds UTC
+	Types   []hook.EventType `json:"types,omitempty"`
+	Events  int64            `json:"events"`
+	Sent    int64            `json:"sent"`
+	LeftOut int64            `json:"leftOut"`
+	Why     hook.StopReason  `json:"why,omitempty"`
+	Resume  int64            `json:"resume,omitempty"` // microseconds UTC
 }
 
-func (d *replayDoc) of(_ *fields, p *pay.Replay) {
+func (d *replayDoc) of(_ *fields, p *hook.Replay) {
 	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, micros(p.ResumeFrom)}
 }
 
-func (d *replayDoc) into(_ *fields, p *pay.Replay) error {
+func (d *replayDoc) into(_ *fields, p *hook.Replay) error {
 	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
 	p.Why, p.ResumeFrom = d.Why, fromMicros(d.Resume)
 	return nil
@@ -83,7 +85,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string, page Page) ([]pay.Replay, int64, error) {
+func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page Page) ([]hook.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := one(ctx, s, countReplays, scanInt, of...)
 	if err != nil {
@@ -95,32 +97,32 @@ func (s *Replays) List(ctx context.Context, scope pay.Scope, subscription string
 
 // Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
 // taken; zero where it has taken them all.
-func (s *Replays) Untaken(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *Replays) Untaken(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntaken, r)
 }
 
 // Untried is Untaken of those that the endpoint was not asked to take yet.
-func (s *Replays) Untried(ctx context.Context, r pay.Replay) (time.Time, error) {
+func (s *Replays) Untried(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return s.oldest(ctx, selectUntried, r)
 }
 
-func (s *core) oldest(ctx context.Context, text string, r pay.Replay) (time.Time, error) {
+func (s *core) oldest(ctx context.Context, text string, r hook.Replay) (time.Time, error) {
 	at, err := one(ctx, s, text, scanInt, r.Subscription, micros(r.From), micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return fromMicros(at), err
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
-func (s *Replays) Get(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (s *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
 	return one(ctx, s, selectReplay, replaysTable.scan(s), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay that runs to an endpoint. ErrNotFound where none does.
-func (s *Replays) Running(ctx context.Context, subscription string) (pay.Replay, error) {
+func (s *Replays) Running(ctx context.Context, subscription string) (hook.Replay, error) {
 	return one(ctx, s, selectRunningReplay, replaysTable.scan(s), subscription)
 }
 
 // Lease takes replays whose next step is due.
-func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Replay, error) {
+func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]hook.Replay, error) {
 	return leased(ctx, s, replayDuty, replaysTable.scan(s), now, until, limit)
 }
 
@@ -131,8 +133,8 @@ func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64,
 }
 
 // Named reads deliveries by their ids, those that there are.
-func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]pay.Delivery, error) {
-	found := make(map[string]pay.Delivery, len(ids))
+func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.Delivery, error) {
+	found := make(map[string]hook.Delivery, len(ids))
 	rows := engine.NewRows(s.db.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
 		rows.Text(id).Next()

@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // A version is given once, also to two operators at the same time. Its id has a
 // letter that no other id has.
-var rulesTable = describe(table[pay.RoutingRules]{
+var rulesTable = describe(table[acquirer.RoutingRules]{
 	name: "routing_rules",
-	of:   func(c *pay.Change) []pay.RoutingRules { return c.Rules },
+	of:   func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
 	id:   rulesID,
 	met:  stale,
-	fields: func(f *fields, v *pay.RoutingRules) {
+	fields: func(f *fields, v *acquirer.RoutingRules) {
 		f.written("id!", rulesID(v))
 		f.number("version!", &v.Version)
 		f.converted("doc!", func() string { return string(v.Doc) }, func(text string) error {
@@ -26,7 +27,7 @@ var rulesTable = describe(table[pay.RoutingRules]{
 	},
 })
 
-func rulesID(v *pay.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
+func rulesID(v *acquirer.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
 
 var (
 	selectRulesMark = engine.Statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
@@ -40,12 +41,12 @@ func (s *Rules) Mark(ctx context.Context) (int64, error) {
 }
 
 // Get reads a version of the routing rules. ErrNotFound where there is none.
-func (s *Rules) Get(ctx context.Context, version int64) (pay.RoutingRules, error) {
+func (s *Rules) Get(ctx context.Context, version int64) (acquirer.RoutingRules, error) {
 	return one(ctx, s, selectRules, rulesTable.scan(s), version)
 }
 
 // List reads the newest versions, newest first.
-func (s *Rules) List(ctx context.Context, limit int) ([]pay.RoutingRules, error) {
+func (s *Rules) List(ctx context.Context, limit int) ([]acquirer.RoutingRules, error) {
 	return many(ctx, s, selectRulesList, rulesTable.scan(s), limit)
 }
 

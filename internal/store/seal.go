@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -54,7 +54,7 @@ var (
 )
 
 func sealedOf(id string) sealed {
-	if strings.HasPrefix(id, pay.AuditPrefix) {
+	if strings.HasPrefix(id, audit.AuditPrefix) {
 		return sealedAudit
 	}
 	return sealedTransfers
@@ -78,9 +78,9 @@ func (t sealed) hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 
 // chains holds rows that wait for a block: their ids and hashes by whose they
 // are.
-type chains map[tenant]map[string]string
+type chains map[purse]map[string]string
 
-func (c chains) add(of tenant, id, hash string) {
+func (c chains) add(of purse, id, hash string) {
 	if c[of] == nil {
 		c[of] = map[string]string{}
 	}
@@ -90,7 +90,7 @@ func (c chains) add(of tenant, id, hash string) {
 // doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
 func (c chains) doc() string {
 	b := []byte{'{'}
-	for i, of := range slices.SortedFunc(maps.Keys(c), tenant.compare) {
+	for i, of := range slices.SortedFunc(maps.Keys(c), purse.compare) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -147,7 +147,7 @@ func markRows[T any](h *seal.Hasher, into chains, s sealed, t *table[T], items [
 	r := engine.NewArrays(t.columns, len(items))
 	t.gather(&engine.Rows{Columns: t.columns, Form: r}, personal{}, items)
 	for i := range items {
-		into.add(tenant{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
+		into.add(purse{r.Texts[s.merchant][i], r.Bools[s.live][i]}, r.Texts[s.id][i], s.hash(h, r, i))
 	}
 }
 
@@ -196,7 +196,7 @@ func (m markRow) read(h *seal.Hasher, into chains) error {
 			return fmt.Errorf("mark %s: %q is no chain", m.id, chain)
 		}
 		for id, hash := range rows {
-			into.add(tenant{merchant, live}, id, hash)
+			into.add(purse{merchant, live}, id, hash)
 		}
 	}
 	return nil
@@ -258,12 +258,12 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 // nextBlocks makes the blocks that follow the chains' heads, in the order in
 // which every node numbers them.
 func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, now time.Time) ([]seal.Block, error) {
-	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), tenant.compare))
+	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), purse.compare))
 	if err != nil {
 		return nil, err
 	}
 	var blocks []seal.Block
-	for _, of := range slices.SortedFunc(maps.Keys(waiting), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(waiting), purse.compare) {
 		head := heads[of]
 		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
 			b := seal.Block{Merchant: of.merchant, Live: of.live, N: head.N + 1, At: micros(now), Previous: head.Hash, Rows: map[string]string{}}
@@ -280,7 +280,7 @@ func (s *core) nextBlocks(ctx context.Context, h *seal.Hasher, waiting chains, n
 
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
-func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, error) {
+func (s *core) heads(ctx context.Context, of []purse) (map[purse]seal.Head, error) {
 	asked := engine.NewRows(s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
 		asked.Text(t.merchant).Flag(t.live).Next()
@@ -289,9 +289,9 @@ func (s *core) heads(ctx context.Context, of []tenant) (map[tenant]seal.Head, er
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}
-	heads := make(map[tenant]seal.Head, len(list))
+	heads := make(map[purse]seal.Head, len(list))
 	for _, head := range list {
-		heads[tenant{head.Merchant, head.Live}] = head
+		heads[purse{head.Merchant, head.Live}] = head
 	}
 	for _, t := range of {
 		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {

@@ -53,9 +53,9 @@ var selectSaid = engine.Statement(`SELECT b.merchant, b.live, b.account, b.amoun
 const movementsCounted ledger.Account = "movements"
 
 // sums are what was booked, by owner and account.
-type sums map[tenant]ledger.Balances
+type sums map[purse]ledger.Balances
 
-func (s sums) add(of tenant, account ledger.Account, amount int64) {
+func (s sums) add(of purse, account ledger.Account, amount int64) {
 	if s[of] == nil {
 		s[of] = ledger.Balances{}
 	}
@@ -68,7 +68,7 @@ func (s sums) addTransfer(r *engine.Arrays, at int) {
 	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
 		return // somebody changed it: its hash does not fit
 	}
-	of := tenant{r.Texts[sealedTransfers.merchant][at], r.Bools[sealedTransfers.live][at]}
+	of := purse{r.Texts[sealedTransfers.merchant][at], r.Bools[sealedTransfers.live][at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
@@ -99,11 +99,11 @@ func columnOf(t sealed, name string) int {
 // walked is how far the chains were gone through, and what was found in them.
 type walked struct {
 	full    bool
-	proved  []ChainProof          // the chains at their heads, when all was walked
-	heads   map[tenant]seal.Block // without rows
-	booked  sums                  // by the rows of all blocks up to the heads
-	known   map[tenant]bool       // chains of an earlier check that were not met yet
-	touched map[string]bool       // what new transfers are named after or of
+	proved  []ChainProof         // the chains at their heads, when all was walked
+	heads   map[purse]seal.Block // without rows
+	booked  sums                 // by the rows of all blocks up to the heads
+	known   map[purse]bool       // chains of an earlier check that were not met yet
+	touched map[string]bool      // what new transfers are named after or of
 	ids     tallied
 	last    bool     // the last snapshot is read
 	fresh   []string // sealed rows that it found
@@ -111,7 +111,7 @@ type walked struct {
 
 // newWalked begins where an earlier check ended.
 func newWalked(since *Proof) walked {
-	w := walked{full: since == nil, heads: map[tenant]seal.Block{}, booked: sums{}, known: map[tenant]bool{}, touched: map[string]bool{}, ids: tallied{}}
+	w := walked{full: since == nil, heads: map[purse]seal.Block{}, booked: sums{}, known: map[purse]bool{}, touched: map[string]bool{}, ids: tallied{}}
 	if since == nil {
 		return w
 	}
@@ -192,9 +192,9 @@ func (c *checker) keptHeads(ctx context.Context) error {
 // walk goes through what follows the heads of all chains. snapshot reads one each time, or the
 // same again and again.
 func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) error) error) error {
-	of, first := tenant{}, true
+	of, first := purse{}, true
 	for {
-		var next tenant
+		var next purse
 		found := false
 		err := snapshot(func(ask engine.Asking) error {
 			found = false
@@ -227,7 +227,7 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 }
 
 // take keeps what a page of a chain had.
-func (c *checker) take(of tenant, got page) {
+func (c *checker) take(of purse, got page) {
 	w := &c.walked
 	c.addAll(got.broken)
 	delete(w.known, of)
@@ -264,7 +264,7 @@ func scanBlock(r engine.Row) (b seal.Block, err error) {
 }
 
 // blocks proves the blocks that follow a chain's head.
-func (c *checker) blocks(ask engine.Asking, of tenant) (got page, err error) {
+func (c *checker) blocks(ask engine.Asking, of purse) (got page, err error) {
 	last := c.walked.heads[of]
 	got.head, got.booked = last, sums{}
 	most := max(1, checkBlocks*c.rowsAtOnce/partRows)

@@ -135,7 +135,7 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 func (c *checker) balances(ask engine.Asking, booked sums) error {
 	said := sums{}
 	err := ask(selectSaid, nil, func(r engine.Row) error {
-		var of tenant
+		var of purse
 		var account ledger.Account
 		var amount int64
 		err := r.Scan(&of.merchant, &of.live, &account, &amount)
@@ -145,14 +145,14 @@ func (c *checker) balances(ask engine.Asking, booked sums) error {
 	if err != nil {
 		return err
 	}
-	owners := map[tenant]bool{}
+	owners := map[purse]bool{}
 	for of := range said {
 		owners[of] = true
 	}
 	for of := range booked {
 		owners[of] = true
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(owners), tenant.compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), purse.compare) {
 		for _, account := range ledger.Accounts() {
 			if is, sum := said[of][account], booked[of][account]; is != sum {
 				c.add(ruleBalance, of.merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // Of two nodes that make a secret of one name, or note a use at once, one loses.
-var secretsTable = describe(table[pay.Sealed]{
+var secretsTable = describe(table[tenant.Sealed]{
 	name:    "secrets",
-	of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
-	id:      func(v *pay.Sealed) string { return v.ID },
-	version: func(v *pay.Sealed) int64 { return v.Version },
+	of:      func(c *pay.Change) []tenant.Sealed { return c.Sealed },
+	id:      func(v *tenant.Sealed) string { return v.ID },
+	version: func(v *tenant.Sealed) int64 { return v.Version },
 	met:     stale,
-	fields: func(f *fields, v *pay.Sealed) {
+	fields: func(f *fields, v *tenant.Sealed) {
 		f.text("id!", &v.ID)
 		f.number("version", &v.Version)
 		f.bytes("sealed", &v.Text)
@@ -23,13 +24,13 @@ var secretsTable = describe(table[pay.Sealed]{
 	},
 })
 
-var keyUsesTable = describe(table[pay.KeyUse]{
+var keyUsesTable = describe(table[tenant.KeyUse]{
 	name:    "key_uses",
-	of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
-	id:      func(u *pay.KeyUse) string { return u.ID() },
-	version: func(u *pay.KeyUse) int64 { return u.Version },
+	of:      func(c *pay.Change) []tenant.KeyUse { return c.KeyUses },
+	id:      func(u *tenant.KeyUse) string { return u.ID() },
+	version: func(u *tenant.KeyUse) int64 { return u.Version },
 	met:     stale,
-	fields: func(f *fields, u *pay.KeyUse) {
+	fields: func(f *fields, u *tenant.KeyUse) {
 		f.written("id!", u.ID())
 		f.number("version", &u.Version)
 		f.text("key_id!", &u.Key)
@@ -51,14 +52,14 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 )
 
 // List lists the service's secrets, oldest first, without those that were dropped.
-func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
+func (s *Secrets) List(ctx context.Context) ([]tenant.Sealed, error) {
 	return many(ctx, s, selectSecrets, secretsTable.scan(s))
 }
 
 // Uses reads uses of keys as they were noted, by id, and counts from how many addresses
 // each of the keys was used.
-func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
-	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
+func (s *Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
+	known, addresses = map[string]tenant.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.db.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
 		ids.Text(u.ID()).Next()

@@ -19,6 +19,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/trace"
@@ -42,7 +44,7 @@ var (
 	// ErrUnknown: the database did not say in time what became of a change. It may be
 	// written, also later. Whoever gets it reads, or repeats with the same key, before
 	// he decides again.
-	ErrUnknown error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: OutcomeUnknown},
+	ErrUnknown error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: OutcomeUnknown},
 		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
 )
 
@@ -114,10 +116,10 @@ type core struct {
 
 	personal  personal
 	sealKey   []byte
-	sealing   sync.Mutex           // held by Seal; owns heights
-	heights   map[tenant]seal.Head // of the chains, as they were last seen
-	clocked   atomic.Bool          // some test clock was moved
-	widths    widths               // of shops' events
+	sealing   sync.Mutex          // held by Seal; owns heights
+	heights   map[purse]seal.Head // of the chains, as they were last seen
+	clocked   atomic.Bool         // some test clock was moved
+	widths    widths              // of shops' events
 	company   company
 	inCompany atomic.Bool // several merchants write
 
@@ -175,7 +177,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		db: db, log: o.Log, delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
-		migrations: list, texts: db.Dialect().Texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[tenant]seal.Head{},
+		migrations: list, texts: db.Dialect().Texts(), sealKey: o.SealKey, personal: personal{o.Cipher}, heights: map[purse]seal.Head{},
 		queue: make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
@@ -344,7 +346,7 @@ func atMost[T any](ctx context.Context, b based, limit int, text string, read fu
 
 // Dispatch is a delivery on its way, with what is sent.
 type Dispatch struct {
-	Delivery pay.Delivery
+	Delivery hook.Delivery
 	Payload  []byte
 	Cause    trace.Ref // the commit that made it; none where it was read from the database
 }

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var verificationsTable = describe(table[pay.Verification]{
+var verificationsTable = describe(table[tenant.Verification]{
 	name:    "verifications",
-	of:      func(c *pay.Change) []pay.Verification { return c.Verifications },
-	id:      func(v *pay.Verification) string { return v.ID },
-	version: func(v *pay.Verification) int64 { return v.Version },
+	of:      func(c *pay.Change) []tenant.Verification { return c.Verifications },
+	id:      func(v *tenant.Verification) string { return v.ID },
+	version: func(v *tenant.Verification) int64 { return v.Version },
 	met:     duplicateAnyhow,
-	fields: func(f *fields, v *pay.Verification) {
+	fields: func(f *fields, v *tenant.Verification) {
 		f.text("id!", &v.ID)
 		f.text("merchant!", &v.Merchant)
 		f.flag("live!", &v.Live)
@@ -29,18 +30,18 @@ var verificationsTable = describe(table[pay.Verification]{
 })
 
 type verificationDoc struct {
-	Subject      pay.KYCSubject `json:"subject"`
-	ReturnURL    string         `json:"returnUrl,omitempty"`
-	ErrorCode    string         `json:"errorCode,omitempty"`
-	ErrorMessage string         `json:"errorMessage,omitempty"`
-	Expires      int64          `json:"expires"`
+	Subject      tenant.KYCSubject `json:"subject"`
+	ReturnURL    string            `json:"returnUrl,omitempty"`
+	ErrorCode    string            `json:"errorCode,omitempty"`
+	ErrorMessage string            `json:"errorMessage,omitempty"`
+	Expires      int64             `json:"expires"`
 }
 
-func (d *verificationDoc) of(_ *fields, v *pay.Verification) {
+func (d *verificationDoc) of(_ *fields, v *tenant.Verification) {
 	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, micros(v.ExpiresAt)}
 }
 
-func (d *verificationDoc) into(_ *fields, v *pay.Verification) error {
+func (d *verificationDoc) into(_ *fields, v *tenant.Verification) error {
 	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
 	v.ExpiresAt = fromMicros(d.Expires)
 	return nil
@@ -59,24 +60,24 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Get reads a merchant's verification: whichever shop began it.
-func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (s *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	return one(ctx, s, selectVerification, verificationsTable.scan(s), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
-func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
+func (s *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
 	return one(ctx, s, selectAnyVerification, verificationsTable.scan(s), id)
 }
 
 // Open reads the one that a merchant has not finished.
-func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+func (s *Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
 	return one(ctx, s, selectOpenVerification, verificationsTable.scan(s), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
-func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
-	return many(ctx, s, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
+func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
+	return many(ctx, s, selectLevels, func(r engine.Row) (l tenant.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -84,11 +85,11 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 
 // List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
-func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (s *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return many(ctx, s, listVerifications, verificationsTable.scan(s), string(status), merchant, limit)
 }
 
 // Lease takes verifications that nobody finished in time.
-func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
 	return leased(ctx, s, verificationDuty, verificationsTable.scan(s), now, until, limit)
 }

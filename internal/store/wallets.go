@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -66,24 +67,24 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 
 // Get reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
-func (s *Wallets) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (s *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
 	return one(ctx, s, selectWallet, walletsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet that a shop's withdrawals go to when they
 // name none.
-func (s *Wallets) Default(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
+func (s *Wallets) Default(ctx context.Context, scope tenant.Scope) (pay.Wallet, error) {
 	return one(ctx, s, selectDefaultWallet, walletsTable.scan(s), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet that has a destination and is not disabled.
-func (s *Wallets) For(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
+func (s *Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint string) (pay.Wallet, error) {
 	return one(ctx, s, selectWalletFor, walletsTable.scan(s), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page Page) ([]pay.Wallet, int64, error) {
 	total, err := one(ctx, s, countWallets, scanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err

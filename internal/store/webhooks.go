@@ -4,15 +4,17 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-var subscriptionsTable = describe(table[pay.Subscription]{
+var subscriptionsTable = describe(table[hook.Subscription]{
 	name:    "subscriptions",
-	of:      func(c *pay.Change) []pay.Subscription { return c.Subscriptions },
-	id:      func(v *pay.Subscription) string { return v.ID },
-	version: func(v *pay.Subscription) int64 { return v.Version },
-	fields: func(f *fields, v *pay.Subscription) {
+	of:      func(c *pay.Change) []hook.Subscription { return c.Subscriptions },
+	id:      func(v *hook.Subscription) string { return v.ID },
+	version: func(v *hook.Subscription) int64 { return v.Version },
+	fields: func(f *fields, v *hook.Subscription) {
 		f.text("id!", &v.ID)
 		f.text("merchant!", &v.Merchant)
 		f.text("shop!", &v.Shop)
@@ -46,7 +48,7 @@ type subscriptionDoc struct {
 	ProbeAt  int64 `json:"probeAt,omitempty"`
 }
 
-func (d *subscriptionDoc) of(_ *fields, v *pay.Subscription) {
+func (d *subscriptionDoc) of(_ *fields, v *hook.Subscription) {
 	*d = subscriptionDoc{
 		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
 		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: micros(v.PreviousUntil),
@@ -54,7 +56,7 @@ func (d *subscriptionDoc) of(_ *fields, v *pay.Subscription) {
 	}
 }
 
-func (d *subscriptionDoc) into(_ *fields, v *pay.Subscription) error {
+func (d *subscriptionDoc) into(_ *fields, v *hook.Subscription) error {
 	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
 	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
 	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, fromMicros(d.PreviousUntil)
@@ -76,21 +78,21 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 	countSubscriptions = engine.Statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
 )
 
-func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = fromMicros(at) }
+func lastTried(v *hook.Subscription, at int64) { v.LastDelivery = fromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
-func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
 	return one(ctx, s, selectSubscription, scanAnd(s, subscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
-func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, error) {
 	return one(ctx, s, selectAnySubscription, subscriptionsTable.scan(s), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page Page) ([]pay.Subscription, int64, error) {
+func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page Page) ([]hook.Subscription, int64, error) {
 	total, err := one(ctx, s, countSubscriptions, scanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -115,7 +117,7 @@ SELECT ` + subscriptionsTable.list + `, FALSE FROM subscriptions WHERE paused AN
 // Stalled is a subscription whose deliveries wait for it, or whose circuit is
 // open.
 type Stalled struct {
-	pay.Subscription
+	hook.Subscription
 	Parked bool // some are parked
 }
 
@@ -131,6 +133,6 @@ func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + subscriptionsTable.list + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads everybody's subscriptions by their ids from one on, deleted ones too.
-func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
+func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
 	return many(ctx, s, selectSubscriptionsAfter, subscriptionsTable.scan(s), id, limit)
 }

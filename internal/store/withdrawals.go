@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -97,7 +98,7 @@ var (
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also where it is another's.
-func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (s *Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return one(ctx, s, selectWithdrawal, withdrawalsTable.scan(s), id, scope.Shop, scope.Live)
 }
 
@@ -119,7 +120,7 @@ type WithdrawalFilter struct {
 
 // List lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
-func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	to := int64(1<<63 - 1)
 	if !f.To.IsZero() {
 		to = micros(f.To)

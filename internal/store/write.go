@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -25,7 +26,7 @@ type write struct {
 	mine  bool // the committer's row is as it left it
 	batch []*waiting
 	won   map[string]struct{} // ids whose guarded statement changed a row
-	funds map[tenant]ledger.Balances
+	funds map[purse]ledger.Balances
 	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
 	look  []engine.Step       // what finds lost guards beforehand
 	// behind are the ids whose guard look found to be lost.
@@ -34,11 +35,11 @@ type write struct {
 	kept []*waiting
 	lost map[*waiting]error
 	sent []Dispatch
-	wide []*pay.FanOut // events whose deliveries are made later
+	wide []*hook.FanOut // events whose deliveries are made later
 }
 
-// tenant is whom a balance belongs to.
-type tenant struct {
+// purse is whom a balance belongs to.
+type purse struct {
 	merchant string
 	live     bool
 }
@@ -47,7 +48,7 @@ func newWrite(c *committer, batch []*waiting) *write {
 	return &write{
 		s: c.s, c: c, batch: batch,
 		won:    make(map[string]struct{}, 2*len(batch)),
-		funds:  map[tenant]ledger.Balances{},
+		funds:  map[purse]ledger.Balances{},
 		shut:   map[string]struct{}{},
 		behind: map[string]struct{}{},
 		lost:   map[*waiting]error{},
@@ -109,20 +110,20 @@ ORDER BY b.merchant, b.live {for update}`)
 // with them all others that the batch moves. Two batches take what they share in one order: one that
 // took a floor's first, and the others when it writes, would wait for one that began with another floor.
 func (w *write) lockFloors(steps []engine.Step) []engine.Step {
-	moved := map[tenant]bool{}
+	moved := map[purse]bool{}
 	for _, c := range w.batch {
 		for _, f := range c.change.Floors {
-			w.funds[tenant{f.Merchant, f.Live}], moved[tenant{f.Merchant, f.Live}] = ledger.Balances{}, true
+			w.funds[purse{f.Merchant, f.Live}], moved[purse{f.Merchant, f.Live}] = ledger.Balances{}, true
 		}
 		for _, t := range c.change.Transfers {
-			moved[tenant{t.Merchant, t.Live}] = true
+			moved[purse{t.Merchant, t.Live}] = true
 		}
 	}
 	if len(w.funds) == 0 {
 		return steps
 	}
 	rows := engine.NewRows(w.s.db.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
-	for _, t := range slices.SortedFunc(maps.Keys(moved), tenant.compare) {
+	for _, t := range slices.SortedFunc(maps.Keys(moved), purse.compare) {
 		rows.Text(t.merchant).Flag(t.live).Next()
 	}
 	steps = append(steps, engine.Step{Text: w.s.text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -135,7 +136,7 @@ func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	return w.lookAtDays(steps)
 }
 
-func (t tenant) compare(o tenant) int {
+func (t purse) compare(o purse) int {
 	return cmp.Or(strings.Compare(t.merchant, o.merchant), engine.Bit(t.live)-engine.Bit(o.live))
 }
 
@@ -184,7 +185,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book := func(sign int64) {
 		for _, t := range c.Transfers {
-			balances, watched := w.funds[tenant{t.Merchant, t.Live}]
+			balances, watched := w.funds[purse{t.Merchant, t.Live}]
 			if !watched {
 				continue
 			}
@@ -195,7 +196,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book(1)
 	for _, f := range c.Floors {
-		if w.funds[tenant{f.Merchant, f.Live}][f.Account] < f.Min {
+		if w.funds[purse{f.Merchant, f.Live}][f.Account] < f.Min {
 			book(-1)
 			return false
 		}
@@ -224,10 +225,10 @@ func (w *write) steps() []engine.Step {
 // addBalances books all transfers of the batch, one row per merchant and
 // environment.
 func (w *write) addBalances(steps []engine.Step) []engine.Step {
-	deltas := map[tenant]ledger.Balances{}
-	movements := map[tenant]int64{}
+	deltas := map[purse]ledger.Balances{}
+	movements := map[purse]int64{}
 	for _, t := range gather(w.kept, transfersTable.of, nil) {
-		key := tenant{t.Merchant, t.Live}
+		key := purse{t.Merchant, t.Live}
 		movements[key] += pay.MovementCount(*t)
 		if deltas[key] == nil {
 			deltas[key] = make(ledger.Balances, len(t.Postings))
@@ -240,7 +241,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 		return steps
 	}
 	rows := engine.NewRows(w.s.db.Dialect(), balanceRows, len(deltas))
-	for _, key := range slices.SortedFunc(maps.Keys(deltas), tenant.compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(deltas), purse.compare) {
 		rows.Text(key.merchant).Flag(key.live)
 		for _, account := range ledger.Accounts() {
 			rows.Number(deltas[key][account])

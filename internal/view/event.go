@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // APIVersion is the version of the API that this program speaks (VER-1).
@@ -11,16 +13,16 @@ const APIVersion = "2026-11-21"
 
 // Event is the body of a webhook delivery (EVT-8).
 type Event struct {
-	ID          string          `json:"id"`
-	Type        pay.EventType   `json:"type"`
-	APIVersion  string          `json:"apiVersion"`
-	CreatedAt   Time            `json:"createdAt"`
-	Environment pay.Environment `json:"environment"`
-	MerchantID  string          `json:"merchantId"`
-	ShopID      string          `json:"shopId"`
-	Sequence    int64           `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
-	Request     EventRequest    `json:"request"`
-	Data        EventData       `json:"data"`
+	ID          string             `json:"id"`
+	Type        hook.EventType     `json:"type"`
+	APIVersion  string             `json:"apiVersion"`
+	CreatedAt   Time               `json:"createdAt"`
+	Environment tenant.Environment `json:"environment"`
+	MerchantID  string             `json:"merchantId"`
+	ShopID      string             `json:"shopId"`
+	Sequence    int64              `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
+	Request     EventRequest       `json:"request"`
+	Data        EventData          `json:"data"`
 }
 
 // EventRequest is the API call that caused an event; null where none did.

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // unstorable refuses parameters with text that PostgreSQL does not take.
 //
 // Errors: invalid_request.
 func unstorable(values url.Values) error {
-	var issues []pay.Issue
+	var issues []problem.Issue
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.ContainsFunc(append(values[name], name), func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }) {
 			name = strings.ToValidUTF8(name, "?")
-			issues = append(issues, pay.Issue{Path: name, Message: name + " must be UTF-8 without NUL characters"})
+			issues = append(issues, problem.Issue{Path: name, Message: name + " must be UTF-8 without NUL characters"})
 		}
 	}
-	return pay.Invalid(issues...)
+	return problem.Invalid(issues...)
 }
 
 // Mux is where Huma registers its endpoints, so that their query strings are read as net/url
@@ -40,7 +40,7 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 		if r.URL.RawQuery != "" {
 			values, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
-				m.Refuse(w, r, pay.NewError(pay.CodeInvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
+				m.Refuse(w, r, problem.New(problem.InvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
 				return
 			}
 			if err := unstorable(values); err != nil {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -30,7 +31,7 @@ func Behind(after string, find func() error) error {
 // OrNotBehind turns what is not found into the refusal and leaves other errors alone.
 func OrNotBehind(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return pay.FieldError(pay.CodeInvalidRequest, CursorParam,
+		return problem.Field(problem.InvalidRequest, CursorParam,
 			"there is no such row in this list: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
 	}
 	return err

@@ -7,14 +7,18 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Event reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's.
-func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
-	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
+func (w *Webhooks) Event(ctx context.Context, scope tenant.Scope, id string) (store.Event, error) {
+	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
 		return store.Event{}, missing
 	}
@@ -29,7 +33,7 @@ func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store
 // session is named by its token.
 //
 // Errors: invalid_request for an event to go on after that there is not.
-func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+func (w *Webhooks) Events(ctx context.Context, scope tenant.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := w.Store.Sessions.ByHash(ctx, w.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -57,13 +61,13 @@ func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFil
 }
 
 func noEvent() error {
-	return pay.FieldError(pay.CodeInvalidRequest, base.CursorParam,
+	return problem.Field(problem.InvalidRequest, base.CursorParam,
 		"there is no such event: send the nextCursor of the page before, or leave "+base.CursorParam+" out to begin anew")
 }
 
 // NewReplay asks for the events of a time to be sent again.
 type NewReplay struct {
-	pay.Replay  // From, To and Types
+	hook.Replay // From, To and Types
 	Idempotency base.Idempotency
 }
 
@@ -72,15 +76,15 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
 // or that another replay runs to.
-func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
-	return base.Decide(func() (pay.Replay, error) {
+func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (hook.Replay, error) {
+	return base.Decide(func() (hook.Replay, error) {
 		sub, err := w.Subscription(ctx, scope, subscription)
 		if err != nil {
-			return pay.Replay{}, err
+			return hook.Replay{}, err
 		}
 		if object, found, err := w.Earlier(ctx, scope, n.Idempotency); err != nil || found {
 			if err != nil {
-				return pay.Replay{}, err
+				return hook.Replay{}, err
 			}
 			return w.Replaying(ctx, scope, subscription, object)
 		}
@@ -91,18 +95,18 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 			return running, w.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
 		if err == nil {
-			return running, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
-				Details: pay.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
+			return running, &problem.Error{
+				Code: problem.ConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Details: problem.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
 			}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return running, err
 		}
-		if sub.Status != pay.Enabled {
-			return running, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
-				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
+		if sub.Status != hook.Enabled {
+			return running, &problem.Error{
+				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first",
+				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
 		now := w.TimeOf(scope)
@@ -110,7 +114,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 		if err != nil {
 			return r, err
 		}
-		r.ID = w.NewID(pay.ReplayPrefix, now)
+		r.ID = w.NewID(hook.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
 			if r.Events, err = w.Store.Events.Count(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
 				return r, err
@@ -120,8 +124,8 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 			return r, err
 		}
 		err = w.Store.Commit(ctx, pay.Change{
-			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []pay.Replay{r},
-			Audit: w.Audited(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
+			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []hook.Replay{r},
+			Audit: w.Audited(by.Actor(), scope, audit.EventsReplayed, sub.ID, map[string]string{
 				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
 			}),
 		})
@@ -133,7 +137,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.
 }
 
 // keepOnce lets a key stand for what is there already.
-func (w *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
+func (w *Webhooks) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idempotency, object string) error {
 	once := i.Guard(scope, object, w.TimeOf(scope))
 	if once == nil {
 		return nil
@@ -148,7 +152,7 @@ func (w *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempot
 // timeFormat is how the audit log tells a time.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-func eventNames(types []pay.EventType) (names []string) {
+func eventNames(types []hook.EventType) (names []string) {
 	for _, t := range types {
 		names = append(names, string(t))
 	}
@@ -158,14 +162,14 @@ func eventNames(types []pay.EventType) (names []string) {
 // Replaying reads a replay to one of a shop's endpoints.
 //
 // Errors: webhook_not_found, not_found.
-func (w *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
+func (w *Webhooks) Replaying(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
-		return pay.Replay{}, err
+		return hook.Replay{}, err
 	}
-	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
+	missing := problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
 	if !base.Storable(id) {
-		return pay.Replay{}, missing
+		return hook.Replay{}, missing
 	}
 	r, err := w.Store.Replays.Get(ctx, scope, sub.ID, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -177,7 +181,7 @@ func (w *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription,
 // Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
+func (w *Webhooks) Replays(ctx context.Context, scope tenant.Scope, subscription string, page store.Page) ([]hook.Replay, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -195,8 +199,8 @@ func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription st
 // as it is.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return base.Decide(func() (pay.Replay, error) {
+func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+	return base.Decide(func() (hook.Replay, error) {
 		r, err := w.Replaying(ctx, scope, subscription, id)
 		if err != nil {
 			return r, err
@@ -205,18 +209,19 @@ func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.
 		if err != nil {
 			return r, err
 		}
-		r, change, err := r.Stop(pay.StopAsked, untaken, w.TimeOf(scope))
-		if err != nil || len(change.Replays) == 0 {
-			return r, err
+		next, err := r.Stop(hook.StopAsked, untaken, w.TimeOf(scope))
+		if err != nil || next.Version == r.Version {
+			return next, err
 		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
-		return r, w.Store.Commit(ctx, change)
+		return next, w.Store.Commit(ctx, pay.Change{
+			Replays: []hook.Replay{next}, Audit: w.Audited(by.Actor(), scope, audit.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID}),
+		})
 	})
 }
 
 // stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
 // looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
-func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
+func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
 	r, err := w.Store.Replays.Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -224,25 +229,26 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	change, err := w.stopFor(ctx, r, pay.StopDisabled)
-	return change.Replays, err
+	if r, err = w.stopFor(ctx, r, hook.StopDisabled); err != nil {
+		return nil, err
+	}
+	return []hook.Replay{r}, nil
 }
 
 // stopFor stops a replay that runs.
-func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
+func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
 	untaken, err := w.Store.Replays.Untaken(ctx, r)
 	if err != nil {
-		return pay.Change{}, err
+		return r, err
 	}
-	_, change, err := r.Stop(why, untaken, w.TimeOf(r.Scope))
-	return change, err
+	return r.Stop(why, untaken, w.TimeOf(r.Scope))
 }
 
 // ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
 // one twice is harmless, for a step is written whole or not at all.
 func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	now := w.Now()
-	due, err := w.Store.Replays.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := w.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -255,29 +261,28 @@ func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	return len(due), failed
 }
 
-func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
+func (w *Webhooks) replayStep(ctx context.Context, r hook.Replay) error {
 	sub, err := w.Store.Subscriptions.Any(ctx, r.Subscription)
 	if err != nil {
 		return err
 	}
 	now := w.TimeOf(r.Scope)
 	if why := sub.StopFor(); why != "" {
-		change, err := w.stopFor(ctx, r, why)
-		if err != nil {
+		if r, err = w.stopFor(ctx, r, why); err != nil {
 			return err
 		}
-		return w.Store.Commit(ctx, change)
+		return w.moved(ctx, r)
 	}
 	untried, err := w.Store.Replays.CountUntried(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
-	if sub.Circuit.Open || untried >= pay.ReplayStep {
-		return w.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
+	if sub.Circuit.Open || untried >= hook.ReplayStep {
+		return w.moved(ctx, r.Wait(sub.Circuit.Open, now))
 	}
 	var list []store.Event
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = w.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
+		if list, err = w.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
 			return err
 		}
 	}
@@ -287,14 +292,14 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 			return err
 		}
 		if !untried.IsZero() {
-			return w.Store.Commit(ctx, r.Wait(false, now))
+			return w.moved(ctx, r.Wait(false, now))
 		}
-		return w.Store.Commit(ctx, r.End(now))
+		return w.moved(ctx, r.End(now))
 	}
-	next := make([]pay.Replayed, 0, len(list))
+	next := make([]hook.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
 	for _, e := range list {
-		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
+		next = append(next, hook.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
 	found, err := w.Store.Deliveries.Named(ctx, ids)
@@ -304,5 +309,11 @@ func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
 	for i := range next {
 		next[i].Delivery = found[ids[i]]
 	}
-	return w.Store.Commit(ctx, r.Send(next, now))
+	r, begun := r.Send(next, now)
+	return w.moved(ctx, r, begun...)
+}
+
+// moved writes a replay's next step, with the deliveries that it begins.
+func (w *Webhooks) moved(ctx context.Context, r hook.Replay, begun ...hook.Delivery) error {
+	return w.Store.Commit(ctx, pay.Change{Replays: []hook.Replay{r}, Deliveries: begun})
 }

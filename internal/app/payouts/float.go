@@ -10,10 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -83,7 +86,7 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]pay.ProviderAccount{}
+	of := map[string]acquirer.Account{}
 	for _, account := range accounts {
 		of[account.ID] = account
 	}
@@ -98,8 +101,8 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 }
 
 // compareFloat asks what an account has.
-func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
-	if account.Status == "" || account.Status == pay.AccountRemoved {
+func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account acquirer.Account) {
+	if account.Status == "" || account.Status == acquirer.AccountRemoved {
 		f.Unknown = "the account was removed"
 		return
 	}
@@ -113,7 +116,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay
 		f.Unknown = "it cannot be asked"
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	switch {
@@ -135,7 +138,7 @@ func (po *Payouts) CompareFloats(ctx context.Context) error {
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			po.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
+			po.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", tenant.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}
@@ -157,7 +160,7 @@ func (po *Payouts) FloatsSeen() []FloatStatus {
 //
 // Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
 // payout account.
-func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
+func (po *Payouts) EnterFloat(ctx context.Context, by audit.Actor, account string, amount money.Amount, reference, note string, force bool) error {
 	s, err := po.providers.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
@@ -170,13 +173,13 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 		return currency == "*" || currency == string(amount.Currency)
 	}
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
-		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
+		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, po.Now())
 	if err != nil {
 		return err
 	}
-	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
+	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
 	known, err := po.Store.Books.HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
@@ -188,10 +191,10 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 	if amount.IsNegative() && !force {
 		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
 	}
-	err = po.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: po.Noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+	err = po.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: po.Noted(by, tenant.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
-		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
+		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
 	if known, readErr := po.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -27,7 +28,7 @@ func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waitin
 // HandOut hands withdrawals that are due to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -63,13 +64,13 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := po.TimeOf(w.Scope)
 	to, until, err := po.choosePayer(wallet, w, have, now)
-	refused, waits := errors.AsType[*pay.Error](err)
+	refused, waits := errors.AsType[*problem.Error](err)
 	if !waits {
 		return to, err
 	}
 	po.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
-		until = now.Add(base.SweepLease)
+		until = now.Add(pay.SweepLease)
 	}
 	_, change, fresh := w.Wait(cmp.Or(refused.Details.Reason, string(refused.Code)), until, now)
 	if !fresh {
@@ -111,7 +112,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
@@ -148,7 +149,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
-	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 	defer cancel()
 	calling, call := po.Calling(calling, base.OpPayout, route.Account, request.Reference)
 	o := call.Paid(calling, to.Send(calling, request))

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Audit is cascada audit.
@@ -30,22 +31,22 @@ type auditListCmd struct {
 
 // auditLine is the shape of audit list --json.
 type auditLine struct {
-	ID          string            `json:"id"`
-	At          string            `json:"at"`
-	Merchant    string            `json:"merchantId,omitempty"`
-	Shop        string            `json:"shopId,omitempty"`
-	Environment pay.Environment   `json:"environment"`
-	Actor       auditActor        `json:"actor"`
-	Action      pay.Act           `json:"action"`
-	Object      string            `json:"object"`
-	Details     map[string]string `json:"details,omitempty"`
+	ID          string             `json:"id"`
+	At          string             `json:"at"`
+	Merchant    string             `json:"merchantId,omitempty"`
+	Shop        string             `json:"shopId,omitempty"`
+	Environment tenant.Environment `json:"environment"`
+	Actor       auditActor         `json:"actor"`
+	Action      audit.Act          `json:"action"`
+	Object      string             `json:"object"`
+	Details     map[string]string  `json:"details,omitempty"`
 }
 
 type auditActor struct {
-	Kind    pay.ActorKind `json:"kind"`
-	ID      string        `json:"id,omitempty"`
-	IP      string        `json:"ip,omitempty"`
-	Request string        `json:"requestId,omitempty"`
+	Kind    audit.ActorKind `json:"kind"`
+	ID      string          `json:"id,omitempty"`
+	IP      string          `json:"ip,omitempty"`
+	Request string          `json:"requestId,omitempty"`
 }
 
 // auditPage is how many entries are read at a time.
@@ -76,7 +77,7 @@ func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-func (c *auditListCmd) print(out io.Writer, e pay.AuditEntry) error {
+func (c *auditListCmd) print(out io.Writer, e audit.Entry) error {
 	at := e.At.Format("2006-01-02T15:04:05.000Z")
 	if c.JSON {
 		return json.NewEncoder(out).Encode(auditLine{

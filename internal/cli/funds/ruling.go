@@ -42,7 +42,7 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
 	for _, p := range list {
 		attempt, _ := p.Current()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Local, attempt.Provider, p.Environment(),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
 			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
 	}
 	return w.Flush()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Key is cascada key.
@@ -35,17 +35,17 @@ type keyListCmd struct {
 
 // keyJSON is a key as key list --json prints it.
 type keyJSON struct {
-	ID          string          `json:"id"`
-	Key         string          `json:"key"` // masked
-	Kind        pay.KeyKind     `json:"kind"`
-	Environment pay.Environment `json:"environment"`
-	ShopID      string          `json:"shopId,omitempty"`
-	Rights      []pay.Right     `json:"rights,omitempty"`
-	CreatedAt   time.Time       `json:"createdAt"`
-	LastUsedAt  *time.Time      `json:"lastUsedAt"` // within an hour
-	Addresses   int64           `json:"addresses"`  // that it was ever used from
-	EndsAt      *time.Time      `json:"endsAt"`
-	Successor   string          `json:"successor,omitempty"` // which took its place when it was rotated
+	ID          string             `json:"id"`
+	Key         string             `json:"key"` // masked
+	Kind        tenant.KeyKind     `json:"kind"`
+	Environment tenant.Environment `json:"environment"`
+	ShopID      string             `json:"shopId,omitempty"`
+	Rights      []tenant.Right     `json:"rights,omitempty"`
+	CreatedAt   time.Time          `json:"createdAt"`
+	LastUsedAt  *time.Time         `json:"lastUsedAt"` // within an hour
+	Addresses   int64              `json:"addresses"`  // that it was ever used from
+	EndsAt      *time.Time         `json:"endsAt"`
+	Successor   string             `json:"successor,omitempty"` // which took its place when it was rotated
 }
 
 func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -91,13 +91,13 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // rightsOf is what a key may do, for people.
-func rightsOf(k pay.Key) string {
+func rightsOf(k tenant.Key) string {
 	switch {
-	case k.Kind == pay.Restricted:
-		return pay.WriteRights(k.Rights)
-	case k.Kind == pay.Publishable:
+	case k.Kind == tenant.Restricted:
+		return tenant.WriteRights(k.Rights)
+	case k.Kind == tenant.Publishable:
 		return "none"
-	case slices.Contains(k.Rights, pay.RightWithdrawals):
+	case slices.Contains(k.Rights, tenant.RightWithdrawals):
 		return "all"
 	}
 	return "all but withdrawals"
@@ -113,16 +113,16 @@ func notWhole(key string) error {
 
 type keyCreateCmd struct {
 	cli.DatabaseFlags
-	Merchant    string          `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	Shop        string          `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
-	Environment pay.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
-	Kind        pay.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted: a secret one that may do what --rights says."`
-	Rights      string          `placeholder:"RIGHTS" help:"What a restricted key may do: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a further shop may withdraw with withdrawals."`
-	Expires     time.Duration   `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
+	Merchant    string             `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
+	Environment tenant.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
+	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted: a secret one that may do what --rights says."`
+	Rights      string             `placeholder:"RIGHTS" help:"What a restricted key may do: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a further shop may withdraw with withdrawals."`
+	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	rights, err := pay.ParseRights(c.Rights)
+	rights, err := tenant.ParseRights(c.Rights)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	raw, err := a.Keys.Create(ctx, auth.NewKey{
-		Scope: pay.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == pay.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
+		Scope: tenant.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == tenant.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
 	})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	var key pay.Key
+	var key tenant.Key
 	if c.Key != "-" {
 		key, err = a.Keys.Revoke(ctx, c.Key)
 	} else {

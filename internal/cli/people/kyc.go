@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // KYC is cascada kyc.
@@ -19,9 +19,9 @@ type KYC struct {
 
 type kycListCmd struct {
 	cli.DatabaseFlags
-	Status   pay.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
-	Merchant string                 `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Limit    cli.AtMost             `default:"100" help:"How many at most."`
+	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
+	Merchant string                    `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Limit    cli.AtMost                `default:"100" help:"How many at most."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -54,7 +54,7 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, pay.KYCVerified, "", "")
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCVerified, "", "")
 }
 
 type kycRejectCmd struct {
@@ -70,5 +70,5 @@ func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, pay.KYCRejected, c.Code, c.Message)
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCRejected, c.Code, c.Message)
 }

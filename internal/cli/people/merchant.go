@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Merchant is cascada merchant.
@@ -23,14 +23,14 @@ type Merchant struct {
 
 type merchantCreateCmd struct {
 	cli.DatabaseFlags
-	Name     string       `required:"" help:"Name of the merchant and its shop."`
-	Email    string       `required:"" help:"Where the merchant is written to: one address."`
-	Industry string       `help:"What it sells."`
-	Tier     pay.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
-	Language pay.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
-	JSON     bool         `name:"json" help:"Print JSON."`
+	Name     string          `required:"" help:"Name of the merchant and its shop."`
+	Email    string          `required:"" help:"Where the merchant is written to: one address."`
+	Industry string          `help:"What it sells."`
+	Tier     tenant.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	Language tenant.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
+	JSON     bool            `name:"json" help:"Print JSON."`
 
-	RefundFees pay.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
+	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
 }
 
 // created is the shape of merchant create --json, which others depend on.
@@ -134,9 +134,9 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantTermsCmd struct {
 	cli.DatabaseFlags
-	Merchant   string          `arg:"" help:"Merchant's id, mer_…"`
-	RefundFees *pay.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
-	JSON       bool            `name:"json" help:"Print JSON."`
+	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
+	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
+	JSON       bool               `name:"json" help:"Print JSON."`
 }
 
 func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -168,11 +168,11 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // merchantLine is the shape of merchant list --json.
 type merchantLine struct {
-	ID    string     `json:"id"`
-	Name  string     `json:"name"`
-	Email string     `json:"email"`
-	Tier  pay.Tier   `json:"tier"`
-	Shops []shopLine `json:"shops"`
+	ID    string      `json:"id"`
+	Name  string      `json:"name"`
+	Email string      `json:"email"`
+	Tier  tenant.Tier `json:"tier"`
+	Shops []shopLine  `json:"shops"`
 }
 
 type shopLine struct {

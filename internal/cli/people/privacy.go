@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Privacy is cascada privacy.
@@ -64,7 +65,7 @@ type (
 	shopperPaymentJSON struct {
 		ID            string             `json:"id"`
 		ShopID        string             `json:"shopId"`
-		Environment   pay.Environment    `json:"environment"`
+		Environment   tenant.Environment `json:"environment"`
 		Status        pay.Status         `json:"status"`
 		Amount        string             `json:"amount"`
 		Paid          string             `json:"amountLocal"`
@@ -136,8 +137,8 @@ func newPurchaseJSON(p pay.Purchase) *purchaseJSON {
 func newShopperJSON(found privacy.ShopperData) shopperJSON {
 	told := shopperJSON{Payments: []shopperPaymentJSON{}, Sessions: []shopperSessionJSON{}}
 	for _, p := range found.Payments {
-		one := shopperPaymentJSON{ID: p.ID, ShopID: p.Shop, Environment: p.Environment(), Status: p.Status, Amount: p.Amount.String(), Paid: p.Local.String(),
-			Method: p.Method, Country: p.Country, Order: p.OrderID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Buyer, Purchase: newPurchaseJSON(p.Purchase), ReturnURL: p.ReturnURL,
+		one := shopperPaymentJSON{ID: p.ID, ShopID: p.Shop, Environment: p.Environment(), Status: p.Status, Amount: p.Price.Amount.String(), Paid: p.Price.Local.String(),
+			Method: p.Way.Method, Country: p.Way.Country, Order: p.OrderID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Buyer, Purchase: newPurchaseJSON(p.Purchase), ReturnURL: p.Page.ReturnURL,
 			Providers: []string{}, Claims: []shopperClaimJSON{}, Notifications: []toldJSON{}}
 		for _, attempt := range p.Attempts {
 			if !slices.Contains(one.Providers, attempt.Provider) {

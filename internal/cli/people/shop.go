@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Shop is cascada shop.
@@ -50,7 +50,7 @@ type shopBrandCmd struct {
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
-	var logo *pay.Logo
+	var logo *tenant.Logo
 	if c.Logo != "" {
 		body, err := os.ReadFile(c.Logo)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b pay.Brand) pay.Brand {
+	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b tenant.Brand) tenant.Brand {
 		if c.Color != nil {
 			b.Color = *c.Color
 		}

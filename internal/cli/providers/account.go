@@ -14,7 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -86,7 +88,7 @@ type termFlags struct {
 }
 
 // apply puts the settings that were given into an account.
-func (f termFlags) apply(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
 	if len(f.Rail) > 0 {
 		a.Rails = f.Rail
 	}
@@ -106,7 +108,7 @@ func (f termFlags) apply(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 		if t.Fee = nil; price == "none" {
 			continue
 		}
-		fee, err := pay.ParseFee(price)
+		fee, err := money.ParseFee(price)
 		if err != nil {
 			return a, err
 		}
@@ -119,14 +121,14 @@ func (f termFlags) apply(a pay.ProviderAccount) (pay.ProviderAccount, error) {
 			t.Limits = nil
 			continue
 		}
-		limit, err := pay.ParseLimit(bounds)
+		limit, err := acquirer.ParseLimit(bounds)
 		if err != nil {
 			return a, err
 		}
-		others := slices.DeleteFunc(slices.Clone(t.Limits), func(l pay.Limit) bool { return l.Currency == limit.Currency })
+		others := slices.DeleteFunc(slices.Clone(t.Limits), func(l acquirer.Limit) bool { return l.Currency == limit.Currency })
 		t.Limits = append(others, limit)
 	}
-	a.Terms = slices.DeleteFunc(a.Terms, func(t pay.RailTerms) bool { return t.Fee == nil && len(t.Limits) == 0 })
+	a.Terms = slices.DeleteFunc(a.Terms, func(t acquirer.RailTerms) bool { return t.Fee == nil && len(t.Limits) == 0 })
 	return a, nil
 }
 
@@ -139,23 +141,23 @@ func split(text string) (rail, rest string) {
 }
 
 // termsOf are the account's terms of a rail, made where there are none.
-func termsOf(a *pay.ProviderAccount, rail string) *pay.RailTerms {
+func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
 	for i := range a.Terms {
 		if a.Terms[i].Rail == rail {
 			return &a.Terms[i]
 		}
 	}
-	a.Terms = append(a.Terms, pay.RailTerms{Rail: rail})
+	a.Terms = append(a.Terms, acquirer.RailTerms{Rail: rail})
 	return &a.Terms[len(a.Terms)-1]
 }
 
 type providerAddCmd struct {
 	cli.AccountFlags
-	Adapter     string          `arg:"" help:"Provider, as provider adapters names it."`
-	ID          string          `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
-	Environment pay.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
-	Merchant    string          `placeholder:"ID" help:"Merchant whose payments it takes, mer_…; all merchants' without it."`
-	Disabled    bool            `help:"Take no charges until it is enabled."`
+	Adapter     string             `arg:"" help:"Provider, as provider adapters names it."`
+	ID          string             `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
+	Merchant    string             `placeholder:"ID" help:"Merchant whose payments it takes, mer_…; all merchants' without it."`
+	Disabled    bool               `help:"Take no charges until it is enabled."`
 	termFlags
 	credentialFlags
 	JSON bool `name:"json" help:"Print JSON."`
@@ -166,7 +168,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	if err != nil {
 		return err
 	}
-	terms, err := c.apply(pay.ProviderAccount{Priority: pay.DefaultPriority})
+	terms, err := c.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
 	if err != nil {
 		return err
 	}
@@ -176,7 +178,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	}
 	defer a.Close()
 	account, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{
-		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == pay.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
+		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == tenant.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
 	if err != nil {
@@ -193,7 +195,7 @@ type providerSetCmd struct {
 }
 
 func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	if _, err := c.apply(pay.ProviderAccount{}); err != nil { // told before anything is opened
+	if _, err := c.apply(acquirer.Account{}); err != nil { // told before anything is opened
 		return err
 	}
 	a, err := c.Over(ctx, log, adapters)
@@ -241,18 +243,18 @@ type providerApplyCmd struct {
 
 // declared is an account in a file of them.
 type declared struct {
-	ID          string            `json:"id"`
-	Adapter     string            `json:"adapter"`
-	Environment pay.Environment   `json:"environment"`
-	Merchant    string            `json:"merchantId"`
-	Credentials map[string]string `json:"credentials"` // sources, as --credential takes them
-	Rails       []string          `json:"rails"`
-	Price       string            `json:"price"` // of every rail that has none of its own
-	Limits      []string          `json:"limits"`
-	Terms       []shape.Terms     `json:"terms"`
-	Priority    *int              `json:"priority"`
-	Disabled    bool              `json:"disabled"`
-	BaseURL     string            `json:"baseUrl"`
+	ID          string             `json:"id"`
+	Adapter     string             `json:"adapter"`
+	Environment tenant.Environment `json:"environment"`
+	Merchant    string             `json:"merchantId"`
+	Credentials map[string]string  `json:"credentials"` // sources, as --credential takes them
+	Rails       []string           `json:"rails"`
+	Price       string             `json:"price"` // of every rail that has none of its own
+	Limits      []string           `json:"limits"`
+	Terms       []shape.Terms      `json:"terms"`
+	Priority    *int               `json:"priority"`
+	Disabled    bool               `json:"disabled"`
+	BaseURL     string             `json:"baseUrl"`
 }
 
 func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -301,13 +303,13 @@ func (d declared) read(adapters cli.Registry) (acquiring.NewAccount, error) {
 	}
 	n := acquiring.NewAccount{ID: d.ID, Adapter: d.Adapter, Merchant: d.Merchant, Disabled: d.Disabled, Credentials: map[string]string{}}
 	switch d.Environment {
-	case pay.Production:
+	case tenant.Production:
 		n.Live = true
-	case pay.Sandbox:
+	case tenant.Sandbox:
 	default:
 		return n, fmt.Errorf("environment %q: want production or sandbox", d.Environment)
 	}
-	account, err := f.apply(pay.ProviderAccount{Priority: pay.DefaultPriority})
+	account, err := f.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
 	if err != nil {
 		return n, err
 	}

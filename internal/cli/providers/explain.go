@@ -40,7 +40,7 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
-	fmt.Fprintf(cli.Stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Amount, p.Local, e.Rail.Key, p.Environment())
+	fmt.Fprintf(cli.Stdout, "%s %s: %s (%s) by %s, %s\n", p.ID, p.Status, p.Price.Amount, p.Price.Local, e.Rail.Key, p.Environment())
 	if len(p.Attempts) == 0 {
 		fmt.Fprintln(cli.Stdout, "no account served it when it was made")
 	}

@@ -13,20 +13,21 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
 
 type routeReplayCmd struct {
 	cli.DatabaseFlags
 	routingFlag
-	Since       string          `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
-	Until       string          `placeholder:"WHEN" help:"Payments before then; now by default."`
-	Rules       string          `required:"" placeholder:"FILE" help:"YAML or JSON file of rules, and of accounts that are taken to be otherwise (docs/ROUTING.md), or - for the standard input."`
-	Environment pay.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox."`
-	Rail        string          `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
-	Examples    int             `default:"5" placeholder:"N" help:"How many payments that begin elsewhere are told one by one (default ${default})."`
-	JSON        bool            `name:"json" help:"Print JSON."`
+	Since       string             `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
+	Until       string             `placeholder:"WHEN" help:"Payments before then; now by default."`
+	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file of rules, and of accounts that are taken to be otherwise (docs/ROUTING.md), or - for the standard input."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox."`
+	Rail        string             `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
+	Examples    int                `default:"5" placeholder:"N" help:"How many payments that begin elsewhere are told one by one (default ${default})."`
+	JSON        bool               `name:"json" help:"Print JSON."`
 }
 
 func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -39,7 +40,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		return err
 	}
 	defer a.Close()
-	o := acquiring.PastRoutes{Live: c.Environment == pay.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
+	o := acquiring.PastRoutes{Live: c.Environment == tenant.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
 	if o.Since, err = when(c.Since, a.Now()); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
@@ -70,19 +71,19 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 }
 
 // otherwise reads what a file takes to be otherwise of accounts.
-func otherwise(file map[string]rulefile.Account) (map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error), error) {
-	changes := map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){}
+func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Account) (acquirer.Account, error), error) {
+	changes := map[string]func(acquirer.Account) (acquirer.Account, error){}
 	var wrong []error
 	for id, of := range file {
 		f := termFlags{Rail: of.Rails, Price: of.Price, Limit: of.Limits, Priority: of.Priority}
-		if _, err := f.apply(pay.ProviderAccount{}); err != nil { // told before anything is opened
+		if _, err := f.apply(acquirer.Account{}); err != nil { // told before anything is opened
 			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
 		}
-		changes[id] = func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+		changes[id] = func(a acquirer.Account) (acquirer.Account, error) {
 			if of.Enabled != nil {
-				a.Status = pay.AccountDisabled
+				a.Status = acquirer.AccountDisabled
 				if *of.Enabled {
-					a.Status = pay.AccountEnabled
+					a.Status = acquirer.AccountEnabled
 				}
 			}
 			return f.apply(a)

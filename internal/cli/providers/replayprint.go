@@ -12,14 +12,15 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
 // printReplay tells what would have differed, for people.
 func printReplay(out io.Writer, o acquiring.PastRoutes, r acquiring.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	line("payments of %s from %s to %s", pay.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
+	line("payments of %s from %s to %s", tenant.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
 	inForce := whence(r.InForce)
 	if !r.InForce.Applied {
 		inForce += ", which is taken to be " + string(r.InForce.Order)
@@ -79,7 +80,7 @@ func tables(line func(string, ...any), r acquiring.Rerouted) {
 }
 
 // settingsOf are an account's, for people.
-func settingsOf(a pay.ProviderAccount) string {
+func settingsOf(a acquirer.Account) string {
 	words := []string{string(a.Status), fmt.Sprintf("priority %d", a.Priority)}
 	if len(a.Rails) > 0 {
 		words = append(words, "rails "+strings.Join(a.Rails, " "))
@@ -144,7 +145,7 @@ func unpriced(line func(string, ...any), which string, at map[string]float64) {
 type replayJSON struct {
 	Since       string              `json:"since"`
 	Until       string              `json:"until"`
-	Environment pay.Environment     `json:"environment"`
+	Environment tenant.Environment  `json:"environment"`
 	InForce     int64               `json:"rulesInForce"` // version; 0: none
 	Simulated   int64               `json:"simulated"`
 	Open        int64               `json:"open"`
@@ -228,7 +229,7 @@ func newSumsJSON(s replay.Sums) sumsJSON {
 
 func newReplayJSON(o acquiring.PastRoutes, r acquiring.Rerouted) replayJSON {
 	told := replayJSON{
-		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: pay.EnvironmentOf(o.Live), InForce: r.InForce.Version,
+		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: tenant.EnvironmentOf(o.Live), InForce: r.InForce.Version,
 		Simulated: r.Simulated, Open: r.Open, Unexplained: r.Unexplained, All: newSumsJSON(r.Sums), Unpriced: unpricedJSON(r.Unpriced),
 		Rails: map[string]sumsJSON{}, Accounts: []accountSumsJSON{}, Examples: []exampleJSON{},
 	}
