@@ -120,7 +120,7 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Events(ctx, scope, in.filter)
+	list, total, err := a.app.Events.List(ctx, scope, in.filter)
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -138,7 +138,7 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.app.Webhooks.Event(ctx, scope, in.ID)
+	e, err := a.app.Events.Get(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	r, err := a.app.Webhooks.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
+	r, err := a.app.Replays.Begin(ctx, call.Principal, scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Webhooks.Replaying(ctx, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Get(ctx, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Replays(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Replays.List(ctx, scope, in.ID, in.read())
 	if err != nil {
 		return nil, in.named(err)
 	}
@@ -196,7 +196,7 @@ func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replayS
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Webhooks.StopReplay(ctx, call.Principal, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Stop(ctx, call.Principal, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueTy
 		tell(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
 		tell(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
 	}
-	for _, f := range c.app.Payouts.FloatsSeen() {
+	for _, f := range c.app.Floats.Seen() {
 		labels := []string{f.Account, string(tenant.EnvironmentOf(f.Live)), string(f.Currency)}
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)

@@ -161,12 +161,12 @@ func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
-			err := o.App.Payouts.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
+			err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
 			if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "amount" {
 				t.Errorf("an entry of %d: %v", minor, err)
 			}
 		}
-		if list, err := o.App.Payouts.Floats(ctx); err != nil || len(list) != 0 {
+		if list, err := o.App.Floats.List(ctx); err != nil || len(list) != 0 {
 			t.Errorf("refused entries leave %+v, %v", list, err)
 		}
 	})

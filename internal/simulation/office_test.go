@@ -49,7 +49,7 @@ func (w *world) topUp(chance *rand.Rand) {
 	}
 	reference, amount := fmt.Sprint("wire ", chance.IntN(6)), money.New(int64(5_00+chance.IntN(40_00)), currency)
 	w.turns.turn("the operator tops up " + account)
-	err := w.office.app.Payouts.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
+	err := w.office.app.Floats.Enter(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
 	w.said("float", "", err)
 }
 

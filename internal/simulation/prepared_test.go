@@ -119,7 +119,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 	}
 	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
-	if err := a.Payouts.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
+	if err := a.Floats.Enter(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}
 	for i, tier := range []tenant.Tier{tenant.Standard, tenant.Starter} {

@@ -146,7 +146,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 			return errHeld
 		}
 		// As it is now: the withdrawal may have waited in its account's lane for long.
-		have, err := po.floats(ctx, 1)
+		have, err := po.floats.free(ctx, 1)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		return e, err
 	}
 	now := po.TimeOf(w.Scope)
-	have, err := po.floats(ctx, 1)
+	have, err := po.floats.free(ctx, 1)
 	if err != nil {
 		return e, err
 	}

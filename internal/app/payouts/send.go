@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -32,7 +31,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	if err != nil {
 		return 0, err
 	}
-	have, err := po.floats(ctx, len(due))
+	have, err := po.floats.free(ctx, len(due))
 	if err != nil {
 		return 0, err
 	}
@@ -231,17 +230,17 @@ type PayoutsConfig struct {
 // Payouts pay merchants. It is safe for use by many goroutines.
 type Payouts struct {
 	*base.Base
-	rates      *acquiring.Rates
-	providers  *acquiring.Providers
-	to         *Destinations
-	config     PayoutsConfig
-	lanes      *acquiring.Lanes // what payout accounts are asked, with bounds of their own
-	floatsSeen atomic.Pointer[[]FloatStatus]
+	rates     *acquiring.Rates
+	providers *acquiring.Providers
+	to        *Destinations
+	config    PayoutsConfig
+	floats    *Floats
+	lanes     *acquiring.Lanes // what payout accounts are asked, with bounds of their own
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, c PayoutsConfig) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, to: to, config: c, lanes: acquiring.NewLanes(b.Now)}
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, floats *Floats, c PayoutsConfig) *Payouts {
+	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 
 // Drain waits for the questions that are under way.

@@ -24,7 +24,7 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		return err
 	}
 	defer a.Close()
-	list, err := a.Payouts.Floats(ctx)
+	list, err := a.Floats.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,10 @@ func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		return err
 	}
 	defer a.Close()
-	if err := a.Payouts.EnterFloat(ctx, a.Self(), c.Account, amount, c.Reference, c.Note, c.Force); err != nil {
+	if err := a.Floats.Enter(ctx, a.Self(), c.Account, amount, c.Reference, c.Note, c.Force); err != nil {
 		return err
 	}
-	list, err := a.Payouts.Floats(ctx)
+	list, err := a.Floats.List(ctx)
 	if err != nil {
 		return err
 	}
