@@ -16,7 +16,6 @@ const (
 // crowded are the packages and types that are still larger. Their numbers may only fall: lower
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
-	"cmd/cascada":    42,
 	"internal/store": 71,
 
 	"internal/pay.Payment":   52,

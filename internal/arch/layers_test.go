@@ -18,7 +18,7 @@ func (l layer) allows(other string) bool {
 }
 
 // layers is the direction of the architecture: money → ledger → pay → {store,
-// provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cmd. A package
+// provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cli → cmd. A package
 // may not know what is to the right of it. Change a line only with the design.
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
@@ -108,5 +108,11 @@ var layers = map[string]layer{
 	"internal/simulation":            {"", "worlds are tests only"},
 	"internal/e2e":                   {"", "the end-to-end tests are tests only"},
 	"internal/dbtest":                {"", "databases for tests know no schema"},
-	"cmd/cascada":                    {"money pay pay/... provider provider/adapters reconcile routing routing/replay routing/rulefile settingsfile app app/... admin/shape backup daemon bench", "the commands parse flags and call use cases"},
+	"internal/cli":                   {"money pay pay/... provider app daemon", "what commands share knows none of them"},
+	"internal/cli/settings":          {"settingsfile", "a value is found by the name of its flag, whatever it sets"},
+	"internal/cli/books":             {"cli money pay pay/... reconcile app app/... backup daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/people":            {"cli pay pay/... app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/providers":         {"cli money pay pay/... provider routing routing/replay routing/rulefile app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/funds":             {"cli money pay pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
+	"cmd/cascada":                    {"cli cli/... pay pay/... reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 }
