@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // demo runs a service of its own for the example, which has no testing.T.
@@ -43,7 +43,7 @@ func start(database string, now func() time.Time) (*daemon.Service, onboarding.K
 	if err != nil {
 		return nil, onboarding.KeyPair{}, err
 	}
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: pay.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: tenant.Standard})
 	if err != nil {
 		s.Shutdown()
 	}
@@ -65,7 +65,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, onboarding.Ke
 // liveKey is the production secret key of a merchant of its own.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: pay.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: tenant.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}

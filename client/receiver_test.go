@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -283,7 +283,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	receivesClaims(t, api, p)
 	p.trust(rotated.Secret)
 	receivesPayouts(t, api, p)
-	for _, kind := range pay.EventTypes() {
+	for _, kind := range hook.EventTypes() {
 		p.first(t, client.EventType(kind))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 func TestEachKindOfCredentialReachesWhatItMay(t *testing.T) {
@@ -184,9 +184,9 @@ func TestLogoutEndsALoginWhoseAccessTokenIsOver(t *testing.T) {
 	entries, err := s.App.Audit(t.Context(), "", "", time.Time{}, 100)
 	for _, e := range entries {
 		switch e.Act {
-		case pay.LoginCreated:
+		case audit.LoginCreated:
 			made++
-		case pay.LoginRevoked:
+		case audit.LoginRevoked:
 			ended++
 		}
 	}

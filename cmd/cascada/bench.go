@@ -14,12 +14,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/bench"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/jackc/pgx/v5"
 )
 
 type benchCmd struct {
-	database
+	cli.DatabaseFlags
 	URL         string        `name:"url" default:"http://127.0.0.1:8080" env:"CASCADA_URL" help:"Address of the running server (${env}, default ${default})."`
 	Merchants   int           `default:"100" help:"New merchants, taken in turn; 1 is one hot merchant (default ${default})."`
 	Connections int           `default:"64" help:"Connections, each with one payment under way (default ${default})."`
@@ -106,7 +107,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // shops makes the merchants. Their tier has the highest rate limits.
 func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, error) {
-	a, err := c.existing(ctx, log)
+	a, err := c.Existing(ctx, log)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 	shops := make([]bench.Shop, 0, c.Merchants)
 	for i := range c.Merchants {
 		o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
-			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: pay.Trusted,
+			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: tenant.Trusted,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make merchant %d: %w", i+1, err)
@@ -126,10 +127,10 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 
 func (c *benchCmd) print(r bench.Result) error {
 	if !c.JSON {
-		if err := r.Write(stdout); err != nil {
+		if err := r.Write(cli.Stdout); err != nil {
 			return err
 		}
-	} else if err := json.NewEncoder(stdout).Encode(r); err != nil {
+	} else if err := json.NewEncoder(cli.Stdout).Encode(r); err != nil {
 		return err
 	}
 	if problems := r.Problems(); len(problems) > 0 {

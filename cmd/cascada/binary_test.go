@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +27,41 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// binary is the program under test, built once, as a user has it; plain is the one
-// with the plain adapter in it.
-var binary, plain string
+// binary is the program under test, built once, as a user has it.
+var binary string
+
+// plain is the program with the plain adapter in it: the tests' executable, or one without the race
+// detector where they run with it. The detector looks at the tests' own clients then; what it would find
+// in the program, the tests of internal/e2e find, which run the service in their own process.
+var plain = sync.OnceValues(func() (string, error) {
+	if info, ok := debug.ReadBuildInfo(); ok && !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return os.Executable()
+	}
+	path := filepath.Join(filepath.Dir(binary), "plain")
+	return path, build("test", "-c", "-o", path, ".")
+})
+
+// build builds as make build does: what that has compiled is there already.
+func build(args ...string) error {
+	c := exec.Command("go", slices.Insert(args, 1, "-trimpath")...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %v: %w\n%s", args, err, out)
+	}
+	return nil
+}
+
+// asPlain is the user of the program with the plain adapter.
+func (u user) asPlain(t testing.TB) user {
+	t.Helper()
+	program, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u = u.with(asProgram + "=yes")
+	u.program = program
+	return u
+}
 
 // asProgram is the variable that makes the tests' executable the program, with the
 // plain adapter built in.
@@ -51,13 +84,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary, plain = filepath.Join(dir, "cascada"), filepath.Join(dir, "plain")
-	for _, args := range [][]string{{"build", "-o", binary, "."}, {"test", "-c", "-o", plain, "."}} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go %v: %v\n%s", args, err, out)
-			_ = os.RemoveAll(dir) // nothing was built
-			os.Exit(1)
-		}
+	binary = filepath.Join(dir, "cascada")
+	if err := build("build", "-o", binary, "."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		_ = os.RemoveAll(dir) // nothing was built
+		os.Exit(1)
 	}
 	// Most of the time tests wait for what processes do by the clock.
 	if err := flag.Set("test.parallel", "6"); err != nil {
@@ -72,6 +103,29 @@ func each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		test(t, database)
+	})
+}
+
+// atOnce runs tests side by side as soon as it is called. Parallel subtests wait until every other test has
+// begun: one that waits for a minute would be the last to end, with nothing beside it.
+func atOnce(t *testing.T, tests map[string]func(t *testing.T)) {
+	t.Helper()
+	var all sync.WaitGroup
+	for name, test := range tests {
+		all.Go(func() { t.Run(name, test) })
+		if *full { // a whole drill has the machine alone
+			all.Wait()
+		}
+	}
+	all.Wait()
+}
+
+// eachAtOnce is each for a test that waits for a minute.
+func eachAtOnce(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	atOnce(t, map[string]func(t *testing.T){
+		"sqlite":   func(t *testing.T) { test(t, dbtest.SQLite(t)) },
+		"postgres": func(t *testing.T) { test(t, dbtest.Postgres(t)) },
 	})
 }
 
@@ -347,14 +401,15 @@ func text(reply map[string]any, path ...string) string {
 // patience is for what a process leased and could not do: it comes again after 90 s.
 const patience = 2 * time.Minute
 
-// await polls until something is so.
+// await polls until something is so: at once, and then a twentieth of what was waited later. What asks
+// for a minute a hundred times a second takes the machine from the others.
 func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for deadline := time.Now().Add(patience); !so(); <-look.C {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !so(); {
+		waited := time.Since(began)
+		if waited > patience {
 			t.Fatalf("waited %s in vain for %s", patience, what)
 		}
+		time.Sleep(min(max(waited/20, 10*time.Millisecond), 250*time.Millisecond))
 	}
 }

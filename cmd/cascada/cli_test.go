@@ -19,6 +19,7 @@ import (
 const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 func TestHelpKnowsEveryCommand(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	help, _, code := u.run(t, "--help")
 	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?(?: \.\.\.)?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
@@ -56,6 +57,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 
 // Help and the version are where people look for them in other programs.
 func TestHelpAndVersionByOtherNames(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	for _, c := range [][2][]string{
 		{{"help"}, {"--help"}}, {{"help", "fx", "set"}, {"fx", "set", "--help"}}, {{"--version"}, {"version"}},
@@ -73,6 +75,7 @@ func TestHelpAndVersionByOtherNames(t *testing.T) {
 }
 
 func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	taken := strings.TrimPrefix(u.serve(t).url, "http://")
 	acme, other := u.merchant(t, "sqlite:cascada.db"), u.merchant(t, "sqlite:cascada.db")
@@ -190,6 +193,7 @@ func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
 }
 
 func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
+	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -225,6 +229,7 @@ func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
 }
 
 func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
+	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
@@ -303,12 +308,13 @@ func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
 
 // A key file that belongs to no database is taken for the key of the next one.
 func TestRefusedStartLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
-	closed := "postgres://ana:hush@" + freePort(t) + "/x"
+	t.Cleanup(func() { taken.Close() })
+	const closed = "postgres://ana:hush@127.0.0.1:1/x"
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -316,7 +322,6 @@ func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 		"no engine that is known":        {[]string{"serve", "--database", "mysql://ana:hush@127.0.0.1/x"}, "want sqlite:PATH or postgres://"},
 		"no address at all":              {[]string{"serve", "--database", "dbname=x password=hush"}, "want sqlite:PATH or postgres://"},
 		"no path":                        {[]string{"serve", "--database", "sqlite:"}, "want sqlite:PATH"},
-		"a database that is not there":   {[]string{"serve", "--database", closed}, "connection refused"},
 		"a directory":                    {[]string{"serve", "--database", "sqlite:."}, "unable to open"},
 		"no directory":                   {[]string{"serve", "--database", "sqlite:nowhere/a.db"}, "nowhere"},
 		"an unknown fault":               {[]string{"serve", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
@@ -335,19 +340,37 @@ func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 		"a bench of nothing":             {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 		"a bench of nothing known":       {[]string{"bench", "--database", "mysql://x"}, "want sqlite:PATH or postgres://"},
 	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			out, log, code := u.run(t, c.args...)
+			if code == 0 || !strings.Contains(log, c.want) || strings.Contains(log, "hush") {
+				t.Errorf("exit %d, want an error that says %q and no password:\n%s%s", code, c.want, out, log)
+			}
+			if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {
+				t.Errorf("it left %v behind (%v)", left, err)
+			}
+		})
+	}
+	t.Run("a database that is not there", func(t *testing.T) { // it is waited for
+		t.Parallel()
 		u := newUser(t)
-		out, log, code := u.run(t, c.args...)
-		if code == 0 || !strings.Contains(log, c.want) || strings.Contains(log, "hush") {
-			t.Errorf("%s: exit %d, want an error that says %q and no password:\n%s%s", name, code, c.want, out, log)
+		s := u.start(t, "--database", closed)
+		await(t, "the start to say what it waits for", func() bool { return strings.Contains(s.output(), "connection refused") || s.gone() })
+		s.terminate()
+		await(t, "the process to end", s.gone)
+		if log := s.output(); !strings.Contains(log, "the start waits for it") || strings.Contains(log, "hush") {
+			t.Errorf("want that it waits, and no password:\n%s", log)
 		}
 		if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {
-			t.Errorf("%s left %v behind (%v)", name, left, err)
+			t.Errorf("it left %v behind (%v)", left, err)
 		}
-	}
+	})
 }
 
 // A key that was made anew would be taken for the one that is missing.
 func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
 		u.does(t, "migrate", "--database", database)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/cli"
 )
 
 // Shells ask the program itself for the words that may come next, so none of these scripts knows
@@ -39,7 +40,7 @@ func (completionZshCmd) Run() error  { return printed(zshCompletion) }
 func (completionFishCmd) Run() error { return printed(fishCompletion) }
 
 func printed(text string) error {
-	_, err := fmt.Fprint(stdout, text)
+	_, err := fmt.Fprint(cli.Stdout, text)
 	return err
 }
 
@@ -53,7 +54,7 @@ func (c *completionWordsCmd) Run(k *kong.Context) error {
 		words = words[1:]
 	}
 	for _, w := range nextWords(k.Model.Node, words) {
-		if _, err := fmt.Fprintf(stdout, "%s\t%s\n", w.text, w.about); err != nil {
+		if _, err := fmt.Fprintf(cli.Stdout, "%s\t%s\n", w.text, w.about); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 // Loopback may be a developer's machine, or what stands behind a proxy of the same host:
 // only the operator knows.
 func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
+	t.Parallel()
 	const variable = "CASCADA_ALLOW_PRIVATE_WEBHOOKS"
 	const hook = `{"events":["*"],"url":"http://127.0.0.1:9/"}`
 	for name, c := range map[string]struct {
@@ -49,6 +50,7 @@ func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
 
 // Keys, shoppers' names and money are for the service's own user.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	s := u.serve(t)
 	found := 0
@@ -78,6 +80,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 }
 
 func TestProfilesHaveAFlagOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	metrics, profiles := freePort(t), freePort(t)
 	s := u.serve(t, "--metrics", metrics, "--pprof", profiles)
@@ -110,6 +113,7 @@ func TestProfilesHaveAFlagOfTheirOwn(t *testing.T) {
 }
 
 func TestOperatorEndsLogins(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	k := u.merchant(t, "sqlite:cascada.db")
 	s := u.serve(t)
@@ -146,6 +150,7 @@ func TestOperatorEndsLogins(t *testing.T) {
 
 // A key is found by its id, replaced without a gap, and ends by itself where it shall.
 func TestKeysAreListedRotatedAndExpire(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	k := u.merchant(t, "sqlite:cascada.db")
 	s := u.serve(t)

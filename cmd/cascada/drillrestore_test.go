@@ -267,8 +267,7 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 func TestDrillRestore(t *testing.T) {
 	t.Parallel()
 	restoringHeading()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
+	atOnce(t, map[string]func(t *testing.T){"sqlite": func(t *testing.T) {
 		database := dbtest.SQLite(t)
 		file := ""
 		restore(t, "SQLite", database, func(d *restoring) {
@@ -279,9 +278,7 @@ func TestDrillRestore(t *testing.T) {
 			d.user.does(t, "restore", file, "--move-aside")
 			return database
 		})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
+	}, "postgres": func(t *testing.T) {
 		primary := dbtest.Archiving(t)
 		var base *dbtest.Server
 		var at time.Time
@@ -298,7 +295,7 @@ func TestDrillRestore(t *testing.T) {
 			d.user.does(t, "recover", "begin", "--from", at.UTC().Add(-time.Second).Format(time.RFC3339), "--to", to.UTC().Add(time.Second).Format(time.RFC3339))
 			return dbtest.Address(base)
 		})
-	})
+	}})
 }
 
 func restoringHeading() {

@@ -125,8 +125,7 @@ func TestDrillRolling(t *testing.T) {
 	if *full {
 		versions, clients = 2, 16
 	}
-	u := newUser(t).with(asProgram + "=yes")
-	u.program = plain
+	u := newUser(t).asPlain(t)
 	r := startRolling(t, dbtest.Postgres(t), u, 3)
 	front := balancer(t, r.at)
 	c := newCrowd(t, u.merchant(t, r.database).Keys.Sandbox.Secret, moments(t), func(*server) *server { return front })

@@ -46,7 +46,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	if testing.Short() {
 		rounds = 1
 	}
-	dbtest.Each(t, func(t *testing.T, database string) {
+	eachAtOnce(t, func(t *testing.T, database string) {
 		random := moments(t)
 		var pauses []time.Duration
 		for range rounds {

@@ -29,6 +29,7 @@ func (s *server) limit(t *testing.T, path, key string) (int, string) {
 }
 
 func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	const lifted = "rate limits are off"
 	for _, c := range []struct {
@@ -78,6 +79,7 @@ func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
 
 // A Redis that is not there holds up nobody.
 func TestServiceStartsWithoutItsRedis(t *testing.T) {
+	t.Parallel()
 	u := newUser(t).with("CASCADA_RATE_LIMIT=on", "CASCADA_REDIS=redis://127.0.0.1:1")
 	s := u.serve(t)
 	k := u.merchant(t, "sqlite:cascada.db").Keys

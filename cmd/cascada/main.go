@@ -4,133 +4,94 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/cli/books"
+	"github.com/cascadapay/cascada/internal/cli/funds"
+	"github.com/cascadapay/cascada/internal/cli/people"
+	"github.com/cascadapay/cascada/internal/cli/providers"
+	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// cli is the command line.
-type cli struct {
-	Serve      serveCmd         `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate    migrateCmd       `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
-	Merchant   merchantCmd      `cmd:"" help:"Make merchants."`
-	Key        keyCmd           `cmd:"" help:"Make and end merchants' API keys."`
-	Login      loginCmd         `cmd:"" help:"Logins of merchants' programs."`
-	Shop       shopCmd          `cmd:"" help:"Shops of merchants."`
-	Payment    paymentCmd       `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
-	Withdrawal withdrawalCmd    `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     payoutCmd        `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
-	Claim      claimCmd         `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
-	Provider   providerCmd      `cmd:"" help:"Accounts at providers, which payments go through."`
-	Notices    notificationsCmd `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
-	Route      routeCmd         `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
-	MasterKey  masterKeyCmd     `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
-	Operator   operatorCmd      `cmd:"" help:"Who may use the admin API."`
-	FX         fxCmd            `cmd:"" name:"fx" help:"Exchange rates."`
-	KYC        kycCmd           `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Reconcile  reconcileCmd     `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
-	Settlement settlementCmd    `cmd:"" help:"Settlements, for the operator."`
-	Check      checkCmd         `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Backup     backupCmd        `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
-	Restore    restoreCmd       `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
-	Recover    recoverCmd       `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
-	Repair     repairCmd        `cmd:"" help:"Mend what is only counted, beside a running service."`
-	Seal       sealCmd          `cmd:"" help:"Seals of the ledger and the audit log."`
-	Privacy    privacyCmd       `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
-	Audit      auditCmd         `cmd:"" help:"Who did what."`
-	Story      storyCmd         `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
-	Explain    explainCmd       `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
-	Bench      benchCmd         `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
-	Version    versionCmd       `cmd:"" help:"Print the version."`
+// commands is the command line.
+type commands struct {
+	Serve      serveCmd               `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
+	Migrate    migrateCmd             `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
+	Merchant   people.Merchant        `cmd:"" help:"Make merchants."`
+	Key        people.Key             `cmd:"" help:"Make and end merchants' API keys."`
+	Login      people.Login           `cmd:"" help:"Logins of merchants' programs."`
+	Shop       people.Shop            `cmd:"" help:"Shops of merchants."`
+	Payment    funds.Payment          `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
+	Withdrawal funds.Withdrawal       `cmd:"" help:"Withdrawals that are under way, and how you end them."`
+	Payout     funds.Payout           `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
+	Claim      funds.Claim            `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
+	Provider   providers.Provider     `cmd:"" help:"Accounts at providers, which payments go through."`
+	Notices    providers.Notification `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
+	Route      providers.Route        `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
+	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
+	Operator   people.Operator        `cmd:"" help:"Who may use the admin API."`
+	FX         funds.FX               `cmd:"" name:"fx" help:"Exchange rates."`
+	KYC        people.KYC             `cmd:"" name:"kyc" help:"Verifications of merchants."`
+	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
+	Settlement books.Settlement       `cmd:"" help:"Settlements, for the operator."`
+	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
+	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
+	Restore    books.Restore          `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
+	Recover    books.Recover          `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
+	Repair     books.Repair           `cmd:"" help:"Mend what is only counted, beside a running service."`
+	Seal       books.Seal             `cmd:"" help:"Seals of the ledger and the audit log."`
+	Privacy    people.Privacy         `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
+	Audit      books.Audit            `cmd:"" help:"Who did what."`
+	Story      books.Story            `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
+	Explain    providers.Explain      `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
+	Bench      benchCmd               `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Version    versionCmd             `cmd:"" help:"Print the version."`
 
 	Config      configCmd        `cmd:"" help:"The settings: whether a file of them is right, and what would be in force."`
 	Completion  completionCmd    `cmd:"" help:"Completion of commands, flags and their words for a shell."`
-	File        settingsFile     `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"A file of settings, for what neither a flag nor a variable gives (${env}; docs/OPERATIONS.md). /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
+	File        settings.File    `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"A file of settings, for what neither a flag nor a variable gives (${env}; docs/OPERATIONS.md). /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// database is the flag that most commands share.
-type database struct {
-	Database      string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
-	DatabaseFile  string `env:"CASCADA_DATABASE_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a password may be in it (${env})."`
-	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"The file with the key that encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in this directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
-
-	migrations fs.FS
-}
-
-// AfterApply is called by kong.
-func (d *database) AfterApply(next nextVersion) error {
-	d.migrations = next.migrations
-	return nil
-}
-
-// nextVersion is what tests add to the program: what its next version would bring.
-type nextVersion struct{ migrations fs.FS }
-
-// base is what these flags say. A secret is none of them: other users of the machine see what
-// a program was started with.
-func (d database) base(log *slog.Logger) daemon.Config {
-	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log, Migrations: d.migrations}
-}
-
-// command is base for what works on a database that is there, as the operator.
-func (d database) command(log *slog.Logger) daemon.Config {
-	c := d.base(log)
-	c.Existing, c.Operator = true, operator()
-	return c
-}
-
-// atMost is how many rows a list has.
-type atMost int
-
-// Validate is asked by kong.
-func (n atMost) Validate() error {
-	if n < 1 {
-		return errors.New("want at least 1")
-	}
-	return nil
-}
-
-func main() { run(adapters.All(), nextVersion{}) }
+func main() { run(adapters.All(), cli.NextVersion{}) }
 
 // run is the program, with the providers that accounts may be opened at.
-func run(adapters registry, next nextVersion) {
+func run(adapters cli.Registry, next cli.NextVersion) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	args := os.Args[1:]
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
-	var file resolver
+	var file settings.Resolver
 	parser, _ := newParser(&file, log, adapters, next)
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is for what was asked
 		parser.Stdout = parser.Stderr
 	}
 	parser.FatalIfErrorf(err)
-	k.FatalIfErrorf(validate(k.Flags()))
-	origins, err := readSecrets(k, &file)
+	k.FatalIfErrorf(settings.Validate(k.Flags()))
+	origins, err := settings.ReadSecrets(k, &file)
 	k.FatalIfErrorf(err)
-	warnOfArguments(k.Flags(), origins, log)
+	settings.WarnOfArguments(k.Flags(), origins, log)
 	k.FatalIfErrorf(k.Run())
 }
 
 // newParser is the command line. What it takes from a file of settings is in file then.
-func newParser(file *resolver, log *slog.Logger, adapters registry, next nextVersion) (*kong.Kong, *cli) {
-	var c cli
+func newParser(file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
+	var c commands
 	return kong.Must(&c, kong.Name("cascada"),
 		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
 
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
 database of the server, while it runs or not: give them the same --database or --config, or set
 CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names a variable, that will do; the flag says more.`),
-		kong.ShortUsageOnError(), kong.Writers(stdout, &printable{to: os.Stderr}), kong.BindTo(context.Background(), (*context.Context)(nil)),
+		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, cli.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()}), &c
 }

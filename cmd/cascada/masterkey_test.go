@@ -22,6 +22,7 @@ func (u user) fingerprints(t *testing.T) (keys []string, said string) {
 
 // The operator rotates the master key by the commands that docs/OPERATIONS.md tells him.
 func TestOperatorRotatesTheMasterKey(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	s := u.serve(t)
 	key := u.merchant(t, "sqlite:cascada.db").Keys.Sandbox.Secret
@@ -129,6 +130,7 @@ func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
 
 // What a program is started with, everybody on the machine can read.
 func TestSecretsAreNoArguments(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.does(t, "migrate")
 	u.fails(t, "unknown flag --master-key", "check", "--master-key", otherKey)

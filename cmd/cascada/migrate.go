@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
 type migrateCmd struct {
-	database
+	cli.DatabaseFlags
 	Plan bool          `help:"Change nothing: list the migrations that are left, and what they wait for."`
 	Wait time.Duration `placeholder:"DURATION" help:"How long to wait for older programs to go, where a migration does (default: not at all; serve does it when they are gone)."`
 }
@@ -27,8 +28,8 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Plan {
 		return c.plan(ctx)
 	}
-	config := c.base(log)
-	config.Operator, config.Migrate = operator(), true
+	config := c.Config(log)
+	config.Operator, config.Migrate = cli.Operator(), true
 	a, err := daemon.Open(ctx, config)
 	if err != nil {
 		return err
@@ -39,16 +40,16 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if waits != nil {
-		fmt.Fprintf(stdout, "the schema can be used, and is not up to date yet: %v\n", waits)
+		fmt.Fprintf(cli.Stdout, "the schema can be used, and is not up to date yet: %v\n", waits)
 		return nil
 	}
-	fmt.Fprintln(stdout, "the schema is up to date")
+	fmt.Fprintln(cli.Stdout, "the schema is up to date")
 	return nil
 }
 
 // plan lists what is left.
 func (c *migrateCmd) plan(ctx context.Context) error {
-	list, err := app.Migrations(ctx, c.Database, c.migrations)
+	list, err := app.Migrations(ctx, c.Database, c.NextMigrations())
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (c *migrateCmd) plan(ctx context.Context) error {
 			done++
 		}
 	}
-	fmt.Fprintf(stdout, "%d of %d migrations are done.\n", done, len(list))
+	fmt.Fprintf(cli.Stdout, "%d of %d migrations are done.\n", done, len(list))
 	for _, m := range list {
 		if m.Done {
 			continue
@@ -70,32 +71,9 @@ func (c *migrateCmd) plan(ctx context.Context) error {
 		if m.Waits != "" {
 			when = "waits: " + m.Waits
 		}
-		if _, err := fmt.Fprintf(stdout, "%4d  %-8s  %-45s  %s\n", m.Version, kind, m.Name, when); err != nil {
+		if _, err := fmt.Fprintf(cli.Stdout, "%4d  %-8s  %-45s  %s\n", m.Version, kind, m.Name, when); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-type repairCmd struct {
-	Counters repairCountersCmd `cmd:"" help:"Count again what lists tell as their totals: payments, deliveries, movements. The ledger is not touched."`
-}
-
-type repairCountersCmd struct{ database }
-
-func (c *repairCountersCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.existing(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	mended, err := a.RepairCounters(ctx)
-	for _, m := range mended {
-		fmt.Fprintln(stdout, m)
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "%d counters were mended\n", len(mended))
 	return nil
 }

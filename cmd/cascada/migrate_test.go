@@ -56,8 +56,7 @@ func TestUpgradeIsPlannedAndDone(t *testing.T) {
 		u.merchant(t, database)
 		done := newestMigration(t)
 		files := bringMigrations(t, t.TempDir(), done)
-		next := u.with(asProgram+"=yes", asNext+"="+files)
-		next.program = plain
+		next := u.asPlain(t).with(asNext + "=" + files)
 		plan := func() string {
 			t.Helper()
 			out, log, code := next.run(t, "migrate", "--plan", "--database", database)

@@ -96,6 +96,7 @@ func (s *server) tells(t *testing.T, method, token, path, body, forwardedFor str
 
 // Who did it is told alike, whether or not requests are limited.
 func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
+	t.Parallel()
 	for _, limits := range []string{"on", "off"} {
 		u := plainly(t, "sqlite:cascada.db").with("CASCADA_RATE_LIMIT=" + limits)
 		s := u.serve(t, "--admin", "127.0.0.1:0", "--trusted-proxies", "127.0.0.0/8")
@@ -122,6 +123,7 @@ func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
 
 // What --json prints and what the admin API replies is the same.
 func TestAdminAPIIsServedWhereItIsWanted(t *testing.T) {
+	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	s := u.serve(t, "--admin", "127.0.0.1:0")
 	if strings.Contains(s.output(), "other machines") {

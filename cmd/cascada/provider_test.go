@@ -17,9 +17,7 @@ import (
 // plainly is a user whose program has the plain adapter.
 func plainly(t *testing.T, database string) user {
 	t.Helper()
-	u := newUser(t).with(asProgram+"=yes", "CASCADA_DATABASE="+database)
-	u.program = plain
-	return u
+	return newUser(t).asPlain(t).with("CASCADA_DATABASE=" + database)
 }
 
 // does runs a command that has to end well, and tells whether it printed a secret.
@@ -210,6 +208,7 @@ func TestAccountsAreMadeAsAFileDeclaresThem(t *testing.T) {
 }
 
 func TestMistakesAboutProvidersAreNamed(t *testing.T) {
+	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db").with("KEY=key-1")
 	u.does(t, "migrate")
 	good := []string{"provider", "add", "plain", "--id", "bank", "--credential", "apiKey=env:KEY", "--credential", "webhookSecret=env:KEY"}

@@ -128,6 +128,7 @@ func TestReportIsComparedWithTheBooks(t *testing.T) {
 }
 
 func TestReconcileSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	u := plainly(t, "sqlite:c.db").with("KEY=key-1")
 	u.does(t, "migrate")
 	u.does(t, "provider", "add", "plain", "--id", "bank", "--credential", "apiKey=env:KEY", "--credential", "webhookSecret=env:KEY")

@@ -108,6 +108,7 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 }
 
 func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
+	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	u.does(t, "merchant", "create", "--name", "Acme", "--email", "a@example.com")
 	good := u.write(t, "good.yaml", "order: least_cost\n")

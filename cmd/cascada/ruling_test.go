@@ -54,6 +54,7 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 
 // What the alerts tell the operator to run is there.
 func TestAlertsNameCommandsThatThereAre(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	file, err := os.ReadFile("../../docs/alerts.yml")
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -15,24 +14,25 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	supervisor "github.com/coreos/go-systemd/v22/daemon"
 )
 
 type serveCmd struct {
-	database
+	cli.DatabaseFlags
 	Listen    string            `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
 	Pprof     string            `env:"CASCADA_PPROF" placeholder:"ADDR" help:"Address of /debug/pprof/, such as 127.0.0.1:6060; none by default. Profiles hold parts of the memory (${env})."`
 	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add gives tokens."`
-	PublicURL publicURL         `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, such as https://pay.example.com; default http://LISTEN. With https no demo merchant is made (${env})."`
+	PublicURL cli.PublicURL     `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, such as https://pay.example.com; default http://LISTEN. With https no demo merchant is made (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave, for tests; once for each: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
 	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
 	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What a payment's provider accounts are ordered by while no rules are applied (cascada route): priority, least_cost or success_rate (${env}, default ${default})."`
 	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. For a developer's machine alone: whoever has a sandbox key reads what services of this machine answer (${env})."`
-	Webhooks  atMost            `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"How many webhooks a shop has in an environment at most (${env}, default ${default})."`
-	Conns     atMost            `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
+	Webhooks  cli.AtMost        `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"How many webhooks a shop has in an environment at most (${env}, default ${default})."`
+	Conns     cli.AtMost        `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
 	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still taken after SIGTERM while /readyz says 503, for the balancer in front to see it (${env}, default ${default})."`
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
 	Demo      bool              `default:"true" negatable:"" env:"CASCADA_DEMO" help:"Make a demo merchant on an empty database and print its keys, unless the public URL is https (${env}, default ${default})."`
@@ -41,21 +41,6 @@ type serveCmd struct {
 	retentionFlags
 	mailFlags
 	logFlags
-}
-
-// publicURL is an address that links begin with.
-type publicURL string
-
-// Validate is asked by kong.
-func (p publicURL) Validate() error {
-	if p == "" {
-		return nil
-	}
-	u, err := url.Parse(string(p))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("want http:// or https://, a host, and nothing secret, such as https://pay.example.com")
-	}
-	return nil
 }
 
 // retentionFlags say how long personal data is kept.
@@ -84,8 +69,8 @@ func (d days) Validate() error {
 }
 
 // config is what the flags say.
-func (c *serveCmd) config(log *slog.Logger, adapters registry) daemon.Config {
-	config := c.base(log)
+func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config {
+	config := c.Config(log)
 	config.Listen, config.Metrics, config.Pprof, config.Admin = c.Listen, c.Metrics, c.Pprof, c.Admin
 	config.PublicURL, config.Faults, config.WalletCoolDown = strings.TrimSuffix(string(c.PublicURL), "/"), c.Fault, c.CoolDown
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, int(c.Conns)
@@ -97,7 +82,7 @@ func (c *serveCmd) config(log *slog.Logger, adapters registry) daemon.Config {
 	return config
 }
 
-func (c *serveCmd) Run(ctx context.Context, adapters registry) error {
+func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	log, access := c.logs(os.Stderr)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -117,7 +102,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters registry) error {
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database), "version", buildVersion())
 	notify(log, supervisor.SdNotifyReady)
 	if c.Demo && !daemon.Production(s.URL) {
-		if err := demo(ctx, s, stdout); err != nil && ctx.Err() == nil {
+		if err := demo(ctx, s, cli.Stdout); err != nil && ctx.Err() == nil {
 			s.Shutdown()
 			return err
 		}
@@ -171,7 +156,7 @@ func kind(database string) string {
 // demo makes a merchant on an empty database and shows how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	o, made, err := s.App.Onboarding.CreateDemo(ctx, onboarding.NewMerchant{
-		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: pay.Standard,
+		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard,
 	})
 	if err != nil {
 		return fmt.Errorf("make a demo merchant: %w", err)

@@ -19,6 +19,7 @@ import (
 
 // What a newcomer does: start it, paste what it prints, see the money.
 func TestPrintedLinesTakeAPayment(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Fatal("this test pastes curl lines into bash: install curl")
 	}
@@ -75,6 +76,7 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 
 // A deploy: what is under way ends well, nothing new is taken.
 func TestSIGTERMDrains(t *testing.T) {
+	t.Parallel()
 	const underWay = 8
 	u := newUser(t)
 	s := u.serve(t, "--sandbox-fault", "sandbox-1=slow") // two seconds a call
@@ -122,6 +124,7 @@ func TestSIGTERMDrains(t *testing.T) {
 
 // Whoever deploys twice in a row ends it before it is ready.
 func TestSIGTERMWhileStartingEndsWell(t *testing.T) {
+	t.Parallel()
 	for moment := range 10 {
 		u := newUser(t)
 		s := u.start(t)
@@ -139,6 +142,7 @@ func TestSIGTERMWhileStartingEndsWell(t *testing.T) {
 
 // Two nodes on one database are one service.
 func TestNodesAreEqual(t *testing.T) {
+	t.Parallel()
 	const clients, each = 8, 25
 	u, database := newUser(t), dbtest.Postgres(t)
 	nodes := []*server{u.start(t, "--database", database), u.start(t, "--database", database)} // at once: one migrates

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/cli"
 )
 
 // version is set by the Makefile and by the package. A program that was built by go build or go
@@ -14,7 +16,7 @@ var version string
 type versionCmd struct{}
 
 func (versionCmd) Run() error {
-	_, err := fmt.Fprintln(stdout, versionText())
+	_, err := fmt.Fprintln(cli.Stdout, versionText())
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 // A program tells what it was built from, however it was built.
 func TestVersionOfAnyBuild(t *testing.T) {
+	t.Parallel()
 	settings := func(pairs ...string) (list []debug.BuildSetting) {
 		for i := 0; i < len(pairs); i += 2 {
 			list = append(list, debug.BuildSetting{Key: pairs[i], Value: pairs[i+1]})

@@ -6,7 +6,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -31,17 +34,17 @@ type openIn struct{ Body OpenBody }
 
 // OpenBody is what an account is opened with.
 type OpenBody struct {
-	_           struct{}          `additionalProperties:"false"`
-	ID          string            `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"It is in the notification URL, and for life. Made by default; give one, so that a repeat opens no second account"`
-	Adapter     string            `json:"adapter" maxLength:"64" example:"stripe"`
-	Environment pay.Environment   `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
-	Merchant    *string           `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"Whose payments it takes; absent: all merchants'"`
-	Credentials map[string]string `json:"credentials" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
-	Rails       []string          `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all that the adapter has"`
-	Terms       []shape.Terms     `json:"terms,omitempty" maxItems:"500"`
-	Priority    *int              `json:"priority,omitempty" example:"100" doc:"Of two accounts the lower one is tried first; 100 by default"`
-	BaseURL     string            `json:"baseUrl,omitempty" maxLength:"500" doc:"In place of the provider's own address: https, or http to the node's own machine for tests"`
-	Disabled    bool              `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
+	_           struct{}           `additionalProperties:"false"`
+	ID          string             `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"It is in the notification URL, and for life. Made by default; give one, so that a repeat opens no second account"`
+	Adapter     string             `json:"adapter" maxLength:"64" example:"stripe"`
+	Environment tenant.Environment `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
+	Merchant    *string            `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"Whose payments it takes; absent: all merchants'"`
+	Credentials map[string]string  `json:"credentials" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
+	Rails       []string           `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all that the adapter has"`
+	Terms       []shape.Terms      `json:"terms,omitempty" maxItems:"500"`
+	Priority    *int               `json:"priority,omitempty" example:"100" doc:"Of two accounts the lower one is tried first; 100 by default"`
+	BaseURL     string             `json:"baseUrl,omitempty" maxLength:"500" doc:"In place of the provider's own address: https, or http to the node's own machine for tests"`
+	Disabled    bool               `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
 }
 
 type changeIn struct {
@@ -81,7 +84,7 @@ func (a *API) accountRoutes() {
 	op := func(id, method, path, summary, text string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Accounts"}}
 	}
-	conflict := []pay.Code{pay.CodeConflictState}
+	conflict := []problem.Code{problem.ConflictState}
 	handle(a, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
 	open := op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
 		"Payments go there at once on this node, and within seconds on the others. Nobody is called: check it afterwards.")
@@ -101,7 +104,7 @@ func (a *API) accountRoutes() {
 		"A call that costs nothing. That they do not work is a result and no error."), conflict, a.check)
 }
 
-func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accountsOut, error) {
+func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*accountsOut, error) {
 	list, err := a.App.Providers.Accounts(ctx, in.All)
 	out := &accountsOut{}
 	out.Body.Data = make([]shape.Account, 0, len(list))
@@ -111,28 +114,28 @@ func (a *API) accounts(ctx context.Context, _ pay.Actor, in *accountsIn) (*accou
 	return out, err
 }
 
-func (a *API) account(ctx context.Context, _ pay.Actor, in *AccountPath) (*accountOut, error) {
+func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*accountOut, error) {
 	s, err := a.App.Providers.ProviderAccount(ctx, in.ID)
-	return a.told(s.ProviderAccount, err)
+	return a.told(s.Account, err)
 }
 
 // told shows an account as a use case left it.
-func (a *API) told(account pay.ProviderAccount, err error) (*accountOut, error) {
+func (a *API) told(account acquirer.Account, err error) (*accountOut, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &accountOut{shape.NewAccount(a.App.Providers.StatusOf(account))}, nil
 }
 
-func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, error) {
+func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut, error) {
 	b := in.Body
 	terms, err := shape.ReadTerms(b.Terms)
 	if err != nil {
 		return nil, err
 	}
 	n := acquiring.NewAccount{
-		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == pay.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
-		Rails: b.Rails, Terms: terms, Priority: pay.DefaultPriority, Disabled: b.Disabled,
+		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == tenant.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
+		Rails: b.Rails, Terms: terms, Priority: acquirer.DefaultPriority, Disabled: b.Disabled,
 	}
 	if b.Merchant != nil {
 		n.Merchant = *b.Merchant
@@ -143,13 +146,13 @@ func (a *API) open(ctx context.Context, by pay.Actor, in *openIn) (*accountOut, 
 	return a.told(a.App.Accounts.Add(ctx, by, n))
 }
 
-func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountOut, error) {
+func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accountOut, error) {
 	b := in.Body
 	terms, err := shape.ReadTerms(b.Terms)
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) {
+	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account acquirer.Account) (acquirer.Account, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}
@@ -166,23 +169,23 @@ func (a *API) change(ctx context.Context, by pay.Actor, in *changeIn) (*accountO
 	}))
 }
 
-func (a *API) remove(ctx context.Context, by pay.Actor, in *removeIn) (*accountOut, error) {
+func (a *API) remove(ctx context.Context, by audit.Actor, in *removeIn) (*accountOut, error) {
 	return a.told(a.App.Accounts.Remove(ctx, by, in.ID, in.Force))
 }
 
-func (a *API) rotate(ctx context.Context, by pay.Actor, in *rotateIn) (*accountOut, error) {
+func (a *API) rotate(ctx context.Context, by audit.Actor, in *rotateIn) (*accountOut, error) {
 	return a.told(a.App.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
 }
 
-func (a *API) enable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
+func (a *API) enable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
 	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, true))
 }
 
-func (a *API) disable(ctx context.Context, by pay.Actor, in *AccountPath) (*accountOut, error) {
+func (a *API) disable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
 	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, false))
 }
 
-func (a *API) check(ctx context.Context, _ pay.Actor, in *AccountPath) (*checkOut, error) {
+func (a *API) check(ctx context.Context, _ audit.Actor, in *AccountPath) (*checkOut, error) {
 	proof, problem, err := a.App.Accounts.Prove(ctx, in.ID)
 	return &checkOut{shape.Check{Account: in.ID, Result: proof, Problem: problem}}, err
 }

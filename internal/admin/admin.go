@@ -16,8 +16,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -54,7 +55,6 @@ func New(c Config) (http.Handler, error) {
 	config := huma.DefaultConfig("Cascada for operators", "1")
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true // of replies; bodies say that they take no others
-	config.RejectUnknownQueryParameters = true       // a misspelt one is not the default
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
 	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
@@ -68,10 +68,10 @@ func New(c Config) (http.Handler, error) {
 	}
 	a.mux.Handle("/", web.Unrouted(a.mux,
 		func(w http.ResponseWriter, r *http.Request) {
-			wire.Write(w, r, c.Log, pay.NewError(pay.CodeNotFound, "there is no such endpoint"))
+			wire.Write(w, r, c.Log, problem.New(problem.NotFound, "there is no such endpoint"))
 		},
 		func(w http.ResponseWriter, r *http.Request) {
-			wire.Write(w, r, c.Log, pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method))
+			wire.Write(w, r, c.Log, problem.New(problem.MethodNotAllowed, "this endpoint does not take "+r.Method))
 		}))
 	handler := web.Recover(web.Routed(a.mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
 	return private(handler), nil
@@ -93,27 +93,27 @@ type actorKey struct{}
 const codesKey = "codes"
 
 // handle registers an operation with the codes that are its own.
-func handle[I, O any](a *API, op huma.Operation, codes []pay.Code, handler func(context.Context, pay.Actor, *I) (*O, error)) {
+func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes}
-	missing := pay.CodeNotFound
+	missing := problem.NotFound
 	switch {
 	case strings.HasPrefix(op.Path, "/payments/"):
-		missing = pay.CodeTransactionNotFound
+		missing = problem.TransactionNotFound
 	case strings.HasPrefix(op.Path, "/withdrawals/"):
-		missing = pay.CodeWithdrawalNotFound
+		missing = problem.WithdrawalNotFound
 	case strings.HasPrefix(op.Path, "/claims/"):
-		missing = pay.CodeClaimNotFound
+		missing = problem.ClaimNotFound
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		by, _ := ctx.Value(actorKey{}).(pay.Actor)
+		by, _ := ctx.Value(actorKey{}).(audit.Actor)
 		out, err := handler(ctx, by, in)
 		switch {
 		case err == nil:
 			return out, nil
-		case errors.Is(err, store.ErrNotFound):
-			err = pay.NewError(missing, err.Error())
+		case base.Absent(err):
+			err = problem.New(missing, err.Error())
 		}
 		return nil, wire.Show(ctx, a.Log, err)
 	})
@@ -128,7 +128,11 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	if err := wire.CheckContentType(ctx.Operation(), r); err != nil {
+	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // a misspelt one is not the default
+	if err == nil {
+		err = wire.CheckContentType(ctx.Operation(), r)
+	}
+	if err != nil {
 		refuse(err)
 		return
 	}
@@ -138,15 +142,15 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 // identify finds out who calls, from where and with which request.
 //
 // Errors: missing_credentials, invalid_token.
-func (a *API) identify(r *http.Request) (pay.Actor, error) {
-	by := pay.Actor{Kind: pay.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
+func (a *API) identify(r *http.Request) (audit.Actor, error) {
+	by := audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
 	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(kind, "Bearer") || token == "" {
-		return by, pay.NewError(pay.CodeMissingCredentials, "send Authorization: Bearer and an operator's token")
+		return by, problem.New(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.App.Operators.Authenticate(r.Context(), token)
-	if shown, ok := errors.AsType[*pay.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
 		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name

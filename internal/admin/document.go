@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -22,23 +22,23 @@ const introduction = `Provider accounts, merchants' terms, the decisions about a
 Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. What is changed is in the audit log, with the operator's name, address and request.`
 
 // meanings are what the document tells of each code.
-var meanings = map[pay.Code]string{
-	pay.CodeMissingCredentials:  "There is no Authorization header, or it is empty.",
-	pay.CodeInvalidToken:        "The token is no operator's, or its operator was removed.",
-	pay.CodeInvalidRequest:      "A field or parameter is wrong or unknown: details.issues lists each.",
-	pay.CodeMissingField:        "A required field is missing.",
-	pay.CodeInvalidJSON:         "The body is not JSON.",
-	pay.CodeContentTypeRequired: "The body must be sent as application/json.",
-	pay.CodePayloadTooLarge:     "The body is larger than 256 KiB.",
-	pay.CodeNotFound:            "There never was such an account, or there is no such merchant.",
-	pay.CodeTransactionNotFound: "There is no such payment.",
-	pay.CodeWithdrawalNotFound:  "There is no such withdrawal.",
-	pay.CodeClaimNotFound:       "There is no such claim.",
+var meanings = map[problem.Code]string{
+	problem.MissingCredentials:  "There is no Authorization header, or it is empty.",
+	problem.InvalidToken:        "The token is no operator's, or its operator was removed.",
+	problem.InvalidRequest:      "A field or parameter is wrong or unknown: details.issues lists each.",
+	problem.MissingField:        "A required field is missing.",
+	problem.InvalidJSON:         "The body is not JSON.",
+	problem.ContentTypeRequired: "The body must be sent as application/json.",
+	problem.PayloadTooLarge:     "The body is larger than 256 KiB.",
+	problem.NotFound:            "There never was such an account, or there is no such merchant.",
+	problem.TransactionNotFound: "There is no such payment.",
+	problem.WithdrawalNotFound:  "There is no such withdrawal.",
+	problem.ClaimNotFound:       "There is no such claim.",
 
-	pay.CodeClaimAlreadyResolved: "The claim has ended.",
-	pay.CodeConflictState:        "Not as it is now: details.reason of an account is version, removed, id_taken or open_payments; of a ruling provider_says_otherwise, or none where the end is known.",
-	pay.CodeServiceUnavailable:   "The service is busy: retry with backoff.",
-	pay.CodeInternal:             "Something went wrong on our side.",
+	problem.ClaimAlreadyResolved: "The claim has ended.",
+	problem.ConflictState:        "Not as it is now: details.reason of an account is version, removed, id_taken or open_payments; of a ruling provider_says_otherwise, or none where the end is known.",
+	problem.ServiceUnavailable:   "The service is busy: retry with backoff.",
+	problem.Internal:             "Something went wrong on our side.",
 }
 
 // publish serves the OpenAPI document. It has nothing that is secret, and tools
@@ -79,7 +79,7 @@ func (a *API) publish() error {
 // its replies.
 func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 	delete(op.Responses, "default")
-	byStatus := map[int][]pay.Code{}
+	byStatus := map[int][]problem.Code{}
 	for _, code := range codesOf(path, op) {
 		status := wire.Of(code).Status
 		byStatus[status] = append(byStatus[status], code)
@@ -107,23 +107,23 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 }
 
 // codesOf are the codes that follow from an operation's form, and its own.
-func codesOf(path string, op *huma.Operation) []pay.Code {
-	codes := []pay.Code{
-		pay.CodeMissingCredentials, pay.CodeInvalidToken, pay.CodeInvalidRequest, pay.CodeInternal, pay.CodeServiceUnavailable,
+func codesOf(path string, op *huma.Operation) []problem.Code {
+	codes := []problem.Code{
+		problem.MissingCredentials, problem.InvalidToken, problem.InvalidRequest, problem.Internal, problem.ServiceUnavailable,
 	}
 	if op.RequestBody != nil {
-		codes = append(codes, pay.CodeInvalidJSON, pay.CodeMissingField, pay.CodePayloadTooLarge, pay.CodeContentTypeRequired)
+		codes = append(codes, problem.InvalidJSON, problem.MissingField, problem.PayloadTooLarge, problem.ContentTypeRequired)
 	}
 	switch {
 	case strings.HasPrefix(path, "/payments/{"):
-		codes = append(codes, pay.CodeTransactionNotFound)
+		codes = append(codes, problem.TransactionNotFound)
 	case strings.HasPrefix(path, "/withdrawals/{"):
-		codes = append(codes, pay.CodeWithdrawalNotFound)
+		codes = append(codes, problem.WithdrawalNotFound)
 	case strings.HasPrefix(path, "/claims/{"):
-		codes = append(codes, pay.CodeClaimNotFound)
+		codes = append(codes, problem.ClaimNotFound)
 	case strings.Contains(path, "{id}"):
-		codes = append(codes, pay.CodeNotFound)
+		codes = append(codes, problem.NotFound)
 	}
-	own, _ := op.Metadata[codesKey].([]pay.Code)
+	own, _ := op.Metadata[codesKey].([]problem.Code)
 	return append(codes, own...)
 }

@@ -5,7 +5,8 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -23,8 +24,8 @@ type termsIn struct {
 
 // TermsBody is what is agreed anew with a merchant.
 type TermsBody struct {
-	_          struct{}       `additionalProperties:"false"`
-	RefundFees pay.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Of the payments that are made from now on"`
+	_          struct{}          `additionalProperties:"false"`
+	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Of the payments that are made from now on"`
 }
 
 func (a *API) merchantRoutes() {
@@ -35,12 +36,12 @@ func (a *API) merchantRoutes() {
 		Summary: "Change what was agreed with a merchant", Description: "Payments that are made already keep the terms that they were made with."}, nil, a.changeMerchant)
 }
 
-func (a *API) merchant(ctx context.Context, _ pay.Actor, in *MerchantPath) (*merchantOut, error) {
+func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
 	m, err := a.App.AnyMerchant(ctx, in.ID)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }
 
-func (a *API) changeMerchant(ctx context.Context, by pay.Actor, in *termsIn) (*merchantOut, error) {
+func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
 	m, err := a.App.Onboarding.SetRefundFees(ctx, by, in.ID, in.Body.RefundFees)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -33,7 +33,7 @@ func (a *API) readRoutes() {
 		Summary: "Say how the accounts do, as this node sees it", Description: "Each node finds out by itself, and forgets it at a restart: ask each."}, nil, a.health)
 }
 
-func (a *API) adapters(context.Context, pay.Actor, *struct{}) (*adaptersOut, error) {
+func (a *API) adapters(context.Context, audit.Actor, *struct{}) (*adaptersOut, error) {
 	out := &adaptersOut{}
 	out.Body.Data = make([]shape.Adapter, 0, len(a.App.Config.Adapters))
 	for _, adapter := range a.App.Config.Adapters {
@@ -42,7 +42,7 @@ func (a *API) adapters(context.Context, pay.Actor, *struct{}) (*adaptersOut, err
 	return out, nil
 }
 
-func (a *API) explanation(ctx context.Context, _ pay.Actor, in *paymentIn) (*explanationOut, error) {
+func (a *API) explanation(ctx context.Context, _ audit.Actor, in *paymentIn) (*explanationOut, error) {
 	e, err := a.App.Providers.Explain(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -50,6 +50,6 @@ func (a *API) explanation(ctx context.Context, _ pay.Actor, in *paymentIn) (*exp
 	return &explanationOut{shape.NewExplanation(e)}, nil
 }
 
-func (a *API) health(context.Context, pay.Actor, *struct{}) (*healthOut, error) {
+func (a *API) health(context.Context, audit.Actor, *struct{}) (*healthOut, error) {
 	return &healthOut{shape.NewHealth(a.Node, a.App.Providers.Health(), a.Now())}, nil
 }

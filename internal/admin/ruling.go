@@ -8,6 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -67,13 +69,13 @@ func (a *API) rulingRoutes() {
 	op := func(id, method, path, summary, text string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Endings"}}
 	}
-	conflict := []pay.Code{pay.CodeConflictState}
+	conflict := []problem.Code{problem.ConflictState}
 	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome nobody knows",
 		"The oldest first, at most 500."), nil, a.unsure)
 	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "End a payment whose provider does not tell how it ended",
 		"The provider is asked first, where it can be. `paid` completes the payment, or books late money where it had ended; `not-charged` ends it."), conflict, a.rulePayment)
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "End a refund, a chargeback or an inquiry",
-		"By the word of the bank, the provider or yourself. A refund that is under way is asked about first."), []pay.Code{pay.CodeConflictState, pay.CodeClaimAlreadyResolved}, a.ruleClaim)
+		"By the word of the bank, the provider or yourself. A refund that is under way is asked about first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.ruleClaim)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "End a withdrawal whose payout provider does not tell how it ended",
 		"The provider is asked first, where it can be. `paid` completes it, `not-paid` gives the money back to the balance."), conflict, a.ruleWithdrawal)
 }
@@ -81,7 +83,7 @@ func (a *API) rulingRoutes() {
 // unsureLimit bounds the list.
 const unsureLimit = 500
 
-func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut, error) {
+func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOut, error) {
 	list, err := a.App.Payments.Unsure(ctx, unsureLimit)
 	out := &unsureOut{}
 	out.Body.Data = make([]shape.UnsurePayment, 0, len(list))
@@ -91,7 +93,7 @@ func (a *API) unsure(ctx context.Context, _ pay.Actor, _ *struct{}) (*unsureOut,
 	return out, err
 }
 
-func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
+func (a *API) rulePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
 	p, said, err := a.App.Payments.Rule(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func (a *API) rulePayment(ctx context.Context, by pay.Actor, in *rulePaymentIn) 
 	return &ruledPaymentOut{shape.RuledPayment{ID: p.ID, Status: p.Status, Provider: said}}, nil
 }
 
-func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
+func (a *API) ruleClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
 	c, err := a.App.Claims.RuleClaimAs(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
@@ -108,7 +110,7 @@ func (a *API) ruleClaim(ctx context.Context, by pay.Actor, in *ruleClaimIn) (*ru
 	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
-func (a *API) ruleWithdrawal(ctx context.Context, by pay.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
+func (a *API) ruleWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
 	w, said, err := a.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
 	if err != nil {
 		return nil, err

@@ -14,13 +14,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -33,13 +35,12 @@ const Base = view.Base
 
 // API serves the merchants' endpoints.
 type API struct {
-	app    *app.App
-	offer  offer
-	log    *slog.Logger
-	gate   *Gate
-	huma   huma.API
-	mux    *http.ServeMux
-	bodies bodies
+	app   *app.App
+	offer offer
+	log   *slog.Logger
+	gate  *gate.Gate
+	huma  huma.API
+	mux   *http.ServeMux
 
 	needs   map[string]access // by operation id
 	exports *limit.Places     // files of payments that are being sent, by merchant
@@ -54,9 +55,9 @@ type API struct {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error) {
+func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), bodies: newBodies(gate.refusals), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
+	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -64,7 +65,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	config.Servers = []*huma.Server{{URL: baseURL}}
 	// What is refused before credentials are looked at is a stranger's.
 	refuse := func(w http.ResponseWriter, r *http.Request, err error) {
-		gate.strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
+		gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
 	}
 	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: refuse}, Base, config)
 	api.huma.UseMiddleware(api.admit)
@@ -74,11 +75,11 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *Gate) (*API, error)
 	notFound := func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, api.lost(r))
 	}
-	api.mux.Handle("/", gate.strangers(web.Unrouted(api.mux, notFound,
+	api.mux.Handle("/", gate.Strangers(web.Unrouted(api.mux, notFound,
 		func(w http.ResponseWriter, r *http.Request) {
 			api.writeError(w, r, api.wrongMethod(w, r))
 		}), api.writeError))
-	astray := gate.strangers(http.HandlerFunc(notFound), api.writeError)
+	astray := gate.Strangers(http.HandlerFunc(notFound), api.writeError)
 	routes := web.Routed(api.mux)
 	routed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !web.Straight(r) {
@@ -117,21 +118,21 @@ const (
 
 // What else it asks of a secret or restricted key: a right.
 const (
-	toRead     = access(pay.RightRead)
-	toCharge   = access(pay.RightPayments)
-	toRefund   = access(pay.RightRefunds)
-	toAnswer   = access(pay.RightClaims)
-	toNotify   = access(pay.RightWebhooks)
-	toWithdraw = access(pay.RightWithdrawals)
-	toPlay     = access(pay.RightSandbox)
+	toRead     = access(tenant.RightRead)
+	toCharge   = access(tenant.RightPayments)
+	toRefund   = access(tenant.RightRefunds)
+	toAnswer   = access(tenant.RightClaims)
+	toNotify   = access(tenant.RightWebhooks)
+	toWithdraw = access(tenant.RightWithdrawals)
+	toPlay     = access(tenant.RightSandbox)
 )
 
 // right is the right that an endpoint asks for, "" for none.
-func (n access) right() pay.Right {
+func (n access) right() tenant.Right {
 	if n == open || n == anyKey || n == secretKey || n == orNone {
 		return ""
 	}
-	return pay.Right(n)
+	return tenant.Right(n)
 }
 
 // In an operation's metadata.
@@ -183,14 +184,14 @@ func currency(ctx huma.Context, param, path, code string) (money.Currency, error
 		if where, ok := geo.Parse(code); ok && slices.Contains(offered, where.Currency) {
 			message += "; did you mean " + string(where.Currency) + "?"
 		}
-		return c, wire.Coded(pay.CodeInvalidRequest, path, message)
+		return c, wire.Coded(problem.InvalidRequest, path, message)
 	}
 	return c, nil
 }
 
 // told is an error of the service as an issue of a field.
 func told(err error) error {
-	e, ok := errors.AsType[*pay.Error](err)
+	e, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err
 	}
@@ -235,13 +236,13 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	call := Call{request: r, reply: w.Header(), offer: a.offer}
 	call.RequestID = web.RequestID(ctx.Context())
-	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.peer(r)
+	call.ClientIP, call.Address = web.ClientIP(r.Header, r.RemoteAddr), a.gate.Peer(r)
 	if err := a.identify(ctx, &call); err != nil {
 		a.refuse(ctx, err)
 		return
 	}
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
-		a.refuse(ctx, pay.FieldError(pay.CodeInvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
+		a.refuse(ctx, problem.Field(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
 	strict, err := a.asked(ctx)
@@ -253,9 +254,9 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if call.Merchant == "" {
-		defer a.bodies.ofStranger(r, call.reply, a.gate.Address(r))()
+		defer a.gate.StrangersBody(call.reply, r)()
 	} else {
-		defer a.bodies.ofMerchant(r, call.reply, call.Principal)()
+		defer a.gate.MerchantsBody(call.reply, r, call.Principal)()
 	}
 	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
 }
@@ -265,12 +266,12 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	op := ctx.Operation()
 	need, _ := op.Metadata[accessKey].(access)
 	if need == open || need == orNone && ctx.Header("Authorization") == "" {
-		return a.gate.stranger(call.reply, call.request)
+		return a.gate.Stranger(call.reply, call.request)
 	}
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
-		if call.refusal = err; need == orNone && unauthorized(err) { // the body may name what is good
-			return a.gate.stranger(call.reply, call.request)
+		if call.refusal = err; need == orNone && wire.Unauthorized(err) { // the body may name what is good
+			return a.gate.Stranger(call.reply, call.request)
 		}
 		return err
 	}
@@ -278,14 +279,14 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
 	a.app.Access.KeyUsed(principal)
-	if err := a.gate.tenant(ctx.Context(), call.reply, call.Principal); err != nil {
+	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
-	if need != anyKey && call.Kind == pay.Publishable {
-		return pay.NewError(pay.CodeKeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
+	if need != anyKey && call.Kind == tenant.Publishable {
+		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
 	}
 	if right := need.right(); right != "" && !call.May(right) {
-		err = pay.NoRight(right)
+		err = tenant.NoRight(right)
 	}
 	if shop := ctx.Query(shopParam); err == nil && shop != "" {
 		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
@@ -295,7 +296,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return err
 	}
 	if op.Metadata[readKey] == true {
-		return a.gate.read(call.reply, call.Principal, ctx.Param("id"))
+		return a.gate.Read(call.reply, call.Principal, ctx.Param("id"))
 	}
 	return nil
 }
@@ -305,13 +306,13 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	scheme, credential, _ := strings.Cut(header, " ")
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
-		return principal, a.gate.guess(*call, "", func() error {
-			err := pay.NewError(pay.CodeMissingCredentials, send(call.request.Header))
+		return principal, a.gate.Guess(call.reply, call.request, "", func() error {
+			err := problem.New(problem.MissingCredentials, send(call.request.Header))
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
 	}
-	return principal, a.gate.guess(*call, credential, func() (err error) {
+	return principal, a.gate.Guess(call.reply, call.request, credential, func() (err error) {
 		principal, err = a.app.Access.Authenticate(ctx.Context(), credential)
 		if err != nil {
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
@@ -321,7 +322,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.peer(r)}, err)
+	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.Peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 
@@ -338,18 +339,18 @@ const maxBody = 1 << 20
 // anything reads it.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	account := r.PathValue("account")
-	if err := a.gate.notice(w.Header(), r); err != nil {
+	if err := a.gate.Notice(w.Header(), r); err != nil {
 		a.writeError(w, r, err)
 		return
 	}
-	defer a.bodies.ofStranger(r, w.Header(), a.gate.Address(r))()
+	defer a.gate.StrangersBody(w.Header(), r)()
 	body, err := readBody(w, r)
 	if err != nil {
 		a.writeError(w, r, err)
 		return
 	}
 	if err := a.app.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
-		a.writeError(w, r, a.gate.badNotice(w.Header(), account, err))
+		a.writeError(w, r, a.gate.BadNotice(w.Header(), account, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -362,12 +363,12 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
-	var shown *pay.Error
+	var shown *problem.Error
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
+		return nil, problem.New(problem.PayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
 	case err != nil && !errors.As(err, &shown):
-		return nil, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive: send it again")
+		return nil, problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
 	}
 	return body, err
 }

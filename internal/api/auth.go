@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -20,12 +20,12 @@ type tokenIn struct {
 
 type tokenOut struct {
 	Body struct {
-		AccessToken  string          `json:"accessToken"`
-		RefreshToken string          `json:"refreshToken"`
-		TokenType    string          `json:"tokenType" enum:"Bearer"`
-		ExpiresIn    int64           `json:"expiresIn" doc:"Seconds"`
-		Environment  pay.Environment `json:"environment" enum:"sandbox,production"`
-		Merchant     view.Named      `json:"merchant"`
+		AccessToken  string             `json:"accessToken"`
+		RefreshToken string             `json:"refreshToken"`
+		TokenType    string             `json:"tokenType" enum:"Bearer"`
+		ExpiresIn    int64              `json:"expiresIn" doc:"Seconds"`
+		Environment  tenant.Environment `json:"environment" enum:"sandbox,production"`
+		Merchant     view.Named         `json:"merchant"`
 	}
 }
 
@@ -37,12 +37,12 @@ type refreshIn struct {
 
 type refreshOut struct {
 	Body struct {
-		AccessToken      string          `json:"accessToken"`
-		RefreshToken     string          `json:"refreshToken" doc:"The old one stops working"`
-		TokenType        string          `json:"tokenType" enum:"Bearer"`
-		ExpiresIn        int64           `json:"expiresIn" doc:"Seconds"`
-		RefreshExpiresIn int64           `json:"refreshExpiresIn" doc:"Seconds"`
-		Environment      pay.Environment `json:"environment" enum:"sandbox,production"`
+		AccessToken      string             `json:"accessToken"`
+		RefreshToken     string             `json:"refreshToken" doc:"The old one stops working"`
+		TokenType        string             `json:"tokenType" enum:"Bearer"`
+		ExpiresIn        int64              `json:"expiresIn" doc:"Seconds"`
+		RefreshExpiresIn int64              `json:"refreshExpiresIn" doc:"Seconds"`
+		Environment      tenant.Environment `json:"environment" enum:"sandbox,production"`
 	}
 }
 
@@ -60,13 +60,13 @@ type loggedOut struct {
 
 type pingOut struct {
 	Body struct {
-		OK          bool            `json:"ok"`
-		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
-		KeyKind     pay.KeyKind     `json:"keyKind" enum:"secret,publishable,restricted"`
-		KeyID       string          `json:"keyId" doc:"Masked"`
-		APIVersion  string          `json:"apiVersion"`
-		Merchant    view.Named      `json:"merchant"`
-		Timestamp   view.Time       `json:"timestamp"`
+		OK          bool               `json:"ok"`
+		Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
+		KeyKind     tenant.KeyKind     `json:"keyKind" enum:"secret,publishable,restricted"`
+		KeyID       string             `json:"keyId" doc:"Masked"`
+		APIVersion  string             `json:"apiVersion"`
+		Merchant    view.Named         `json:"merchant"`
+		Timestamp   view.Time          `json:"timestamp"`
 	}
 }
 
@@ -83,7 +83,7 @@ func (a *API) authRoutes() {
 
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
 	var t auth.Tokens
-	err := a.gate.try(call, in.Body.APIKey, func() (err error) {
+	err := a.gate.Try(call.reply, call.request, in.Body.APIKey, func() (err error) {
 		t, err = a.app.Access.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err
 	})
@@ -100,7 +100,7 @@ func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, err
 func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
 	t, err := a.app.Access.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
-		return nil, a.gate.refuse(call.reply, call.request, err)
+		return nil, a.gate.Refuse(call.reply, call.request, err)
 	}
 	out := &refreshOut{}
 	out.Body.AccessToken, out.Body.RefreshToken, out.Body.TokenType = t.Access, t.Refresh, "Bearer"
@@ -111,7 +111,7 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, error) {
 	var err error
 	if in.Body != nil && in.Body.RefreshToken != "" {
-		err = a.gate.refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
+		err = a.gate.Refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
 	} else if err = call.refusal; err == nil {
 		err = a.app.Access.Logout(ctx, call.Principal)
 	}

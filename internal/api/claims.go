@@ -7,22 +7,22 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type claimsIn struct {
-	Page
-	Status        pay.ClaimStatus `query:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
-	Type          pay.ClaimKind   `query:"type" enum:"user_dispute,chargeback,inquiry"`
-	TransactionID string          `query:"transactionId"`
+	wire.Page
+	Status        wire.Word[pay.ClaimStatus] `query:"status"`
+	Type          wire.Word[pay.ClaimKind]   `query:"type"`
+	TransactionID string                     `query:"transactionId"`
 }
 
 type claimsOut struct {
 	Body struct {
-		Data       []view.Claim `json:"data"`
-		Pagination Pagination   `json:"pagination"`
+		Data       []view.Claim    `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -69,18 +69,14 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Claims.List(ctx, scope, store.ClaimFilter{
-		Status: in.Status, Kind: in.Type, Payment: in.TransactionID, After: in.after, Limit: in.more(), Offset: in.offset,
+	list, total, err := a.app.Claims.List(ctx, scope, pay.ClaimFilter{
+		Status: pay.ClaimStatus(in.Status), Kind: pay.ClaimKind(in.Type), Payment: in.TransactionID, Page: in.Rows(),
 	})
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &claimsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(c pay.Claim) string { return c.ID })
-	out.Body.Data = make([]view.Claim, 0, len(list))
-	for _, c := range list {
-		out.Body.Data = append(out.Body.Data, view.NewClaim(c))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(c pay.Claim) string { return c.ID }, view.NewClaim)
 	return out, nil
 }
 

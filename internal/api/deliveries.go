@@ -4,45 +4,30 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type deliveriesIn struct {
-	Page
-	ID     string `path:"id"`
-	Status string `query:"status" doc:"pending, delivered, failed or dead_letter"`
-	Event  string `query:"event" doc:"Event name"`
-	From   string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To     string `query:"to" doc:"Created before"`
-	filter store.DeliveryFilter
+	wire.Page
+	ID     string                         `path:"id"`
+	Status wire.Word[hook.DeliveryStatus] `query:"status"`
+	Event  wire.Word[hook.EventType]      `query:"event" doc:"Event name"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *deliveriesIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	bad := func(param, message string) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
-	}
-	in.filter = store.DeliveryFilter{Status: pay.DeliveryStatus(in.Status), Type: pay.EventType(in.Event), Limit: in.more(), Offset: in.offset}
-	if in.Status != "" && !slices.Contains(pay.DeliveryStatuses(), in.filter.Status) {
-		bad("status", wire.OneOf("status", in.Status, pay.DeliveryStatuses()))
-	}
-	if in.Event != "" && !slices.Contains(pay.EventTypes(), in.filter.Type) {
-		bad("event", wire.OneOf("event", in.Event, pay.EventTypes()))
-	}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+func (in *deliveriesIn) filter() pay.DeliveryFilter {
+	return pay.DeliveryFilter{Page: in.Rows(), Span: in.Time(), Status: hook.DeliveryStatus(in.Status), Type: hook.EventType(in.Event)}
 }
 
 type deliveriesOut struct {
 	Body struct {
 		Data       []view.Delivery `json:"data"`
-		Pagination Pagination      `json:"pagination"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -56,14 +41,14 @@ type deliveryOut struct{ Body view.DeliveryDetail }
 type replayOut struct{ Body view.Replay }
 
 type inboxIn struct {
-	Page
+	wire.Page
 	ID string `path:"id"`
 }
 
 type inboxOut struct {
 	Body struct {
 		Data       []view.Received `json:"data" doc:"The newest 1000 of the last 30 days"`
-		Pagination Pagination      `json:"pagination"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -76,7 +61,7 @@ func (a *API) deliveryRoutes(tags []string) {
 		Summary: "Send a failed delivery again"}, toNotify, a.replayDelivery)
 	handle(a, huma.Operation{OperationID: "listInbox", Method: http.MethodGet, Path: "/webhooks/{id}/inbox", Tags: tags,
 		Summary: "List what the managed inbox received, newest first"}, toRead, a.listInbox)
-	a.mux.Handle("POST /inbox/{slug}", a.gate.strangers(http.HandlerFunc(a.receive), a.writeError))
+	a.mux.Handle("POST /inbox/{slug}", a.gate.Strangers(http.HandlerFunc(a.receive), a.writeError))
 }
 
 func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*deliveriesOut, error) {
@@ -84,16 +69,13 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 	if err != nil {
 		return nil, err
 	}
-	log, err := a.app.Webhooks.Deliveries(ctx, scope, in.ID, in.filter, in.after)
+	log, err := a.app.Webhooks.Deliveries(ctx, scope, in.ID, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &deliveriesOut{}
-	list, at := pageOf(in.Page, log.Deliveries, log.Total, func(d pay.Delivery) string { return d.ID })
-	out.Body.Data, out.Body.Pagination = make([]view.Delivery, 0, len(list)), at
-	for _, d := range list {
-		out.Body.Data = append(out.Body.Data, view.NewDelivery(d, log.Subscription))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, log.Deliveries, log.Total, func(d hook.Delivery) string { return d.ID },
+		func(d hook.Delivery) view.Delivery { return view.NewDelivery(d, log.Subscription) })
 	return out, nil
 }
 
@@ -126,30 +108,26 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Inbox(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Webhooks.Inbox(ctx, scope, in.ID, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &inboxOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Received) string { return r.ID })
-	out.Body.Data = make([]view.Received, 0, len(list))
-	for _, r := range list {
-		out.Body.Data = append(out.Body.Data, view.NewReceived(r))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r hook.Received) string { return r.ID }, view.NewReceived)
 	return out, nil
 }
 
 // receive takes a delivery to a managed inbox. The signature over the raw body
 // stands in for credentials.
 func (a *API) receive(w http.ResponseWriter, r *http.Request) {
-	defer a.bodies.ofStranger(r, w.Header(), a.gate.Address(r))()
+	defer a.gate.StrangersBody(w.Header(), r)()
 	body, err := readBody(w, r)
 	if err != nil {
 		a.writeError(w, r, err)
 		return
 	}
 	if err := a.app.Webhooks.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
-		a.writeError(w, r, a.gate.refuse(w.Header(), r, err))
+		a.writeError(w, r, a.gate.Refuse(w.Header(), r, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -9,38 +9,32 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type eventsIn struct {
-	Page
-	Type     string `query:"type" doc:"Event name"`
-	ObjectID string `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
-	From     string `query:"from" doc:"Happened from: a date or a date-time, UTC where no zone is given"`
-	To       string `query:"to" doc:"Happened before"`
-	filter   store.EventFilter
+	wire.Page
+	Type     wire.Word[hook.EventType] `query:"type" doc:"Event name"`
+	ObjectID string                    `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *eventsIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	in.filter = store.EventFilter{Object: in.ObjectID, After: in.after, Limit: in.more(), Offset: in.offset}
+func (in *eventsIn) filter() pay.EventFilter {
+	f := pay.EventFilter{Page: in.Rows(), Span: in.Time(), Object: in.ObjectID}
 	if in.Type != "" {
-		in.filter.Types = []pay.EventType{pay.EventType(in.Type)}
-		if !slices.Contains(pay.EventTypes(), in.filter.Types[0]) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "type", wire.OneOf("type", in.Type, pay.EventTypes())))
-		}
+		f.Types = []hook.EventType{hook.EventType(in.Type)}
 	}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+	return f
 }
 
 type eventsOut struct {
 	Body struct {
 		Data       []view.EventBody `json:"data"`
-		Pagination Pagination       `json:"pagination"`
+		Pagination wire.Pagination  `json:"pagination"`
 	}
 }
 
@@ -55,24 +49,25 @@ type replaySpanIn struct {
 		To    string   `json:"to,omitempty" doc:"Events that happened before this; the default is now"`
 		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; all that the webhook gets where it is absent"`
 	}
-	asked pay.Replay
+	asked hook.Replay
 }
 
 // Resolve reads the time and the types.
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	if in.Body.From == "" {
-		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("body.from"), "from is required"))
+		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("body.from"), "from is required"))
 	}
-	issues = append(issues, between(in.Body.From, in.Body.To, &in.asked.From, &in.asked.To)...)
+	span, wrong := wire.Between(in.Body.From, in.Body.To)
+	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
-		if !slices.Contains(pay.EventTypes(), pay.EventType(t)) {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
+		if !slices.Contains(hook.EventTypes(), hook.EventType(t)) {
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
 			break
 		}
-		in.asked.Types = append(in.asked.Types, pay.EventType(t))
+		in.asked.Types = append(in.asked.Types, hook.EventType(t))
 	}
 	slices.Sort(in.asked.Types)
 	in.asked.Types = slices.Compact(in.asked.Types)
@@ -83,13 +78,13 @@ type replaySpanOut struct{ Body view.SpanReplay }
 
 type replaysIn struct {
 	ID string `path:"id"`
-	Page
+	wire.Page
 }
 
 type replaysOut struct {
 	Body struct {
 		Data       []view.SpanReplay `json:"data"`
-		Pagination Pagination        `json:"pagination"`
+		Pagination wire.Pagination   `json:"pagination"`
 	}
 }
 
@@ -119,16 +114,13 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Events(ctx, scope, in.filter)
+	list, total, err := a.app.Events.List(ctx, scope, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &eventsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(e store.Event) string { return e.ID })
-	out.Body.Data = make([]view.EventBody, 0, len(list))
-	for _, e := range list {
-		out.Body.Data = append(out.Body.Data, e.Payload)
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(e pay.ToldEvent) string { return e.ID },
+		func(e pay.ToldEvent) view.EventBody { return e.Payload })
 	return out, nil
 }
 
@@ -137,7 +129,7 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.app.Webhooks.Event(ctx, scope, in.ID)
+	e, err := a.app.Events.Get(ctx, scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +145,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	r, err := a.app.Webhooks.ReplaySpan(ctx, call.Principal, scope, in.ID, n)
+	r, err := a.app.Replays.Begin(ctx, call.Principal, scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +157,7 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Webhooks.Replaying(ctx, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Get(ctx, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,16 +169,12 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Replays(ctx, scope, in.ID, in.read())
+	list, total, err := a.app.Replays.List(ctx, scope, in.ID, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &replaysOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(r pay.Replay) string { return r.ID })
-	out.Body.Data = make([]view.SpanReplay, 0, len(list))
-	for _, r := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSpanReplay(r))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r hook.Replay) string { return r.ID }, view.NewSpanReplay)
 	return out, nil
 }
 
@@ -195,7 +183,7 @@ func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replayS
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.app.Webhooks.StopReplay(ctx, call.Principal, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Stop(ctx, call.Principal, scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -63,7 +64,7 @@ func (b *EvidenceBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 		return b.File.check(prefix.With("file"))
 	}
 	if strings.TrimSpace(b.Text) == "" {
-		return []error{wire.Coded(pay.CodeMissingField, prefix.With("text"), "text is required without a file")}
+		return []error{wire.Coded(problem.MissingField, prefix.With("text"), "text is required without a file")}
 	}
 	return nil
 }
@@ -71,20 +72,20 @@ func (b *EvidenceBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 // check reads the file and reports what is wrong with it.
 func (f *EvidenceUpload) check(path string) (issues []error) {
 	if strings.ContainsAny(f.Name, `/\`) || strings.ContainsFunc(f.Name, unicode.IsControl) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, path+".name", "name must be a file's name, without a path or control characters"))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".name", "name must be a file's name, without a path or control characters"))
 	}
 	if f.Content == "" {
 		return issues // the schema says so
 	}
 	var err error
 	if f.content, err = base64.StdEncoding.DecodeString(f.Content); err != nil {
-		return append(issues, wire.Coded(pay.CodeInvalidRequest, path+".content", "content must be base64"))
+		return append(issues, wire.Coded(problem.InvalidRequest, path+".content", "content must be base64"))
 	}
 	if len(f.content) > pay.MaxEvidenceFile {
-		return append(issues, wire.Coded(pay.CodePayloadTooLarge, path+".content", "the file must be at most 10 MiB"))
+		return append(issues, wire.Coded(problem.PayloadTooLarge, path+".content", "the file must be at most 10 MiB"))
 	}
 	if is := evidenceTypes[f.ContentType]; is != nil && !is(f.content) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, path+".contentType", "the content is not "+f.ContentType))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+f.ContentType))
 	}
 	return issues
 }

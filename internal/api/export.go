@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -33,16 +34,16 @@ const (
 // nobody takes a part for the whole.
 //
 // Errors: rate_limited where the merchant has too many files under way, invalid_request.
-func (a *API) exportPayments(ctx context.Context, call Call, scope pay.Scope, in *listIn) (*huma.StreamResponse, error) {
+func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
 	first, err := a.app.Payments.ListFrom(ctx, scope, f)
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	if !a.exports.Take(call.Merchant, 1) {
 		call.reply["Retry-After"] = []string{"5"}
-		return nil, limited("too many files are being read at once: read one to its end before you ask for the next")
+		return nil, problem.New(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
 	}
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		defer a.exports.Leave(call.Merchant, 1)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -142,12 +142,12 @@ func (e endpoint) fits(path string) bool {
 const longestPath = 200
 
 // lost says where a request that no endpoint takes should have gone.
-func (a *API) lost(r *http.Request) *pay.Error {
+func (a *API) lost(r *http.Request) *problem.Error {
 	const none = "there is no such endpoint"
 	reference := none + ": look it up in the API reference, GET /docs"
 	path := r.URL.Path
-	if len(path) > longestPath || strings.ContainsFunc(path, pay.Unprintable) {
-		return pay.NewError(pay.CodeNotFound, reference)
+	if len(path) > longestPath || strings.ContainsFunc(path, problem.Unprintable) {
+		return problem.New(problem.NotFound, reference)
 	}
 	rest, based := strings.CutPrefix(path, Base)
 	if !based {
@@ -157,7 +157,7 @@ func (a *API) lost(r *http.Request) *pay.Error {
 	if strings.Contains(rest, "//") { // a variable was empty
 		filled := strings.TrimRight(strings.ReplaceAll(rest, "//", "/id/"), "/")
 		if i := slices.IndexFunc(all, func(e endpoint) bool { return strings.Contains(e.path, "{") && e.fits(filled) }); i >= 0 {
-			return pay.NewError(pay.CodeNotFound, none+": the id between the slashes is empty: the address is "+Base+all[i].path+" ("+strings.Join(all[i].methods, ", ")+")")
+			return problem.New(problem.NotFound, none+": the id between the slashes is empty: the address is "+Base+all[i].path+" ("+strings.Join(all[i].methods, ", ")+")")
 		}
 	}
 	for strings.Contains(rest, "//") {
@@ -166,7 +166,7 @@ func (a *API) lost(r *http.Request) *pay.Error {
 	rest = "/" + strings.Trim(rest, "/")
 	meant := slices.IndexFunc(all, func(e endpoint) bool { return e.fits(rest) })
 	if meant < 0 {
-		return pay.NewError(pay.CodeNotFound, nearest(none, reference, rest, all))
+		return problem.New(problem.NotFound, nearest(none, reference, rest, all))
 	}
 	why := "the address is " + Base + rest
 	switch {
@@ -175,7 +175,7 @@ func (a *API) lost(r *http.Request) *pay.Error {
 	case strings.HasSuffix(path, "/"):
 		why = "the path ends with a slash: the address is " + Base + rest
 	}
-	return pay.NewError(pay.CodeNotFound, none+": "+why+" ("+strings.Join(all[meant].methods, ", ")+")")
+	return problem.New(problem.NotFound, none+": "+why+" ("+strings.Join(all[meant].methods, ", ")+")")
 }
 
 // nearest names the endpoint whose first words were misspelt.
@@ -208,6 +208,6 @@ func nearest(none, reference, rest string, all []endpoint) string {
 }
 
 // wrongMethod says which methods an endpoint takes.
-func (a *API) wrongMethod(w http.ResponseWriter, r *http.Request) *pay.Error {
-	return pay.NewError(pay.CodeMethodNotAllowed, "this endpoint does not take "+r.Method+": it takes "+w.Header().Get("Allow"))
+func (a *API) wrongMethod(w http.ResponseWriter, r *http.Request) *problem.Error {
+	return problem.New(problem.MethodNotAllowed, "this endpoint does not take "+r.Method+": it takes "+w.Header().Get("Allow"))
 }

@@ -5,7 +5,8 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/app/verification"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -13,16 +14,16 @@ import (
 
 type startKYCIn struct {
 	Body struct {
-		Level       pay.KYCLevel   `json:"level" enum:"basic,enhanced" doc:"Withdrawals in production need basic"`
-		SubjectType pay.KYCSubject `json:"subjectType" enum:"individual,company"`
-		ReturnURL   string         `json:"returnUrl,omitempty" maxLength:"2048" doc:"Where the page leads back to"`
+		Level       tenant.KYCLevel   `json:"level" enum:"basic,enhanced" doc:"Withdrawals in production need basic"`
+		SubjectType tenant.KYCSubject `json:"subjectType" enum:"individual,company"`
+		ReturnURL   string            `json:"returnUrl,omitempty" maxLength:"2048" doc:"Where the page leads back to"`
 	}
 }
 
 // Resolve checks what a schema cannot say.
 func (in *startKYCIn) Resolve(huma.Context) []error {
 	if in.Body.ReturnURL != "" && !webURL(in.Body.ReturnURL) {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "returnUrl", urlIssue)}
+		return []error{wire.Coded(problem.InvalidRequest, "returnUrl", urlIssue)}
 	}
 	return nil
 }
@@ -37,7 +38,7 @@ type kycOut struct{ Body view.Verification }
 type simulateKYCIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Status pay.VerificationStatus `json:"status" enum:"processing,verified,rejected,expired"`
+		Status tenant.VerificationStatus `json:"status" enum:"processing,verified,rejected,expired"`
 	}
 }
 
@@ -74,6 +75,6 @@ func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*k
 	return &kycOut{a.viewKYC(v)}, err
 }
 
-func (a *API) viewKYC(v pay.Verification) view.Verification {
+func (a *API) viewKYC(v tenant.Verification) view.Verification {
 	return view.NewVerification(v, a.app.Verifications.VerificationURL(v.ID))
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -18,37 +20,18 @@ type meOut struct{ Body view.Profile }
 type balanceOut struct{ Body view.Balance }
 
 type methodsIn struct {
-	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
-	Channel string `query:"channel" doc:"ONLINE, CASH or CREDIT_CARD"`
-	Method  string `query:"method" doc:"Slug"`
-	filter  acquiring.MethodFilter
+	Catalog
+	Channel wire.Word[acquirer.Channel] `query:"channel"`
 }
 
-// Resolve reads the filter.
-func (in *methodsIn) Resolve(ctx huma.Context) (issues []error) {
-	in.filter = acquiring.MethodFilter{Channel: pay.Channel(in.Channel), Method: in.Method}
-	if in.Country != "" {
-		country, ok := geo.Parse(in.Country)
-		if !ok {
-			issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "country", countryIssue("country", in.Country)))
-		}
-		in.filter.Country = country.Alpha3
-	}
-	if in.Channel != "" && !slices.Contains([]pay.Channel{pay.Online, pay.Cash, pay.CreditCard}, in.filter.Channel) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "channel", wire.OneOf("channel", in.Channel, []pay.Channel{pay.Online, pay.Cash, pay.CreditCard})))
-	}
-	if in.Method != "" {
-		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
-			issues = append(issues, told(err))
-		}
-	}
-	return issues
+func (in *methodsIn) filter() acquiring.MethodFilter {
+	return acquiring.MethodFilter{Country: in.alpha3, Channel: acquirer.Channel(in.Channel), Method: in.Method}
 }
 
 type methodsOut struct {
 	Body struct {
-		Shop        view.Named      `json:"shop"`
-		Environment pay.Environment `json:"environment" enum:"sandbox,production"`
+		Shop        view.Named         `json:"shop"`
+		Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
 		Filters     struct {
 			Country *string `json:"country" doc:"ISO 3166 alpha-3"`
 			Channel *string `json:"channel"`
@@ -120,17 +103,17 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 
 func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {
 	if call.Shop == "" {
-		return nil, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return nil, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	_, shop, err := a.app.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
-	rails, total := a.app.Methods.RailList(call.Scope, in.filter)
+	rails, total := a.app.Methods.RailList(call.Scope, in.filter())
 	out := &methodsOut{}
 	b := &out.Body
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
-	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.filter.Country), optional(in.Channel), optional(in.Method)
+	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.alpha3), optional(string(in.Channel)), optional(in.Method)
 	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
 	usd := a.app.Rates.USD(call.Live)
 	for _, r := range rails {

@@ -1,16 +1,10 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"reflect"
-	"strings"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/view"
-	"github.com/danielgtaylor/huma/v2"
+	"github.com/cascadapay/cascada/internal/api/openapi"
 )
 
 func (a *API) routes() {
@@ -31,36 +25,14 @@ func (a *API) routes() {
 }
 
 // publish serves the OpenAPI document (VER-2), which is made
-// when it is first asked for. It is a copy: what requests are validated against
-// is looser, because clamped and coded values must pass it.
+// when it is first asked for.
 func (a *API) publish() {
-	doc := a.huma.OpenAPI()
-	doc.Webhooks = map[string]*huma.PathItem{}
-	var objects []*huma.Schema
-	seen := map[reflect.Type]bool{}
-	for _, e := range pay.EventTypes() {
-		doc.Webhooks[string(e)] = eventItem(doc, e)
-		if object := eventObject(e); object != nil && !seen[object] {
-			seen[object] = true
-			objects = append(objects, doc.Components.Schemas.Schema(object, true, ""))
-		}
+	needs := func(id string) openapi.Credentials {
+		need := a.needs[id]
+		return openapi.Credentials{Any: need != open, Secret: need != open && need != anyKey}
 	}
-	// Generators drop what no operation refers to before they read webhooks:
-	// GET /events refers to it all.
-	doc.Components.Schemas.Map()["EventData"].Properties["object"] = &huma.Schema{AnyOf: objects, Description: "What the event is about: its type says which"}
-	a.Document = sync.OnceValues(func() ([]byte, error) {
-		text, err := json.Marshal(doc)
-		if err != nil {
-			return nil, fmt.Errorf("openapi document: %w", err)
-		}
-		d := document{registry: doc.Components.Schemas, need: a.needs}
-		if err := json.Unmarshal(text, &d.tree); err != nil {
-			return nil, fmt.Errorf("openapi document: %w", err)
-		}
-		d.complete()
-		return json.Marshal(d.tree)
-	})
-	a.mux.Handle("GET /api/openapi.json", a.gate.strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	a.Document = sync.OnceValues(openapi.Publish(a.huma.OpenAPI(), needs, loosened))
+	a.mux.Handle("GET /api/openapi.json", a.gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := a.Document()
 		if err != nil {
 			panic(err) // a fault of ours, told and logged as every other
@@ -70,50 +42,61 @@ func (a *API) publish() {
 	}), a.writeError))
 }
 
-// eventItem describes one event as a webhook.
-func eventItem(doc *huma.OpenAPI, e pay.EventType) *huma.PathItem {
-	registry := doc.Components.Schemas
-	schema := huma.SchemaFromType(registry, reflect.TypeFor[view.Event]())
-	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
-	if object := eventObject(e); object != nil {
-		schema.Properties["data"] = &huma.Schema{Type: huma.TypeObject, Required: []string{"object", "previous"}, Properties: map[string]*huma.Schema{
-			"object":   registry.Schema(object, true, ""),
-			"previous": registry.Schema(reflect.TypeFor[view.EventPrevious](), true, ""),
-		}}
-	}
-	return &huma.PathItem{Post: &huma.Operation{
-		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
-		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds counts."}},
-	}}
-}
-
-// eventObject is what an event is about, nil where that has no shape yet (EVT-11, EVT-12).
-func eventObject(e pay.EventType) reflect.Type {
-	switch subject, _, _ := strings.Cut(string(e), "."); subject {
-	case "payment":
-		return reflect.TypeFor[view.Transaction]()
-	case "wallet":
-		return reflect.TypeFor[view.Wallet]()
-	case "withdrawal":
-		return reflect.TypeFor[view.Withdrawal]()
-	case "claim", "chargeback":
-		return reflect.TypeFor[view.Claim]()
-	case "settlement":
-		return reflect.TypeFor[view.Settlement]()
-	case "checkout":
-		return reflect.TypeFor[view.EndedSession]()
-	}
-	return nil
-}
-
-// camel is a name_with_underscores as a NameWithout.
-func camel(name string) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(name, "_") {
-		if part != "" {
-			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+// loosened says in the published document what is not left to huma's validation: these have
+// codes of their own, or are clamped.
+func loosened(paths, schemas map[string]any) {
+	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
+		if country, ok := dig(schemas, name, "properties", "country"); ok {
+			country["maxLength"] = 3
 		}
 	}
-	return b.String()
+	if properties, ok := dig(schemas, "PaymentBody", "properties"); ok {
+		properties["amount"] = map[string]any{
+			"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
+		}
+	}
+	publishSessions(schemas)
+	publishPayouts(paths, schemas)
+	publishClaims(schemas)
+	publishPurchases(schemas)
+	for body, required := range map[string][]string{
+		"PaymentBody": {"amount"}, "SubscribeInBody": {"events"}, "MoveClockInBody": {"advance"}, "WithdrawInBody": {"amount"}, "AddWalletInBody": {"type", "currency", "destination"},
+	} {
+		if schema, ok := dig(schemas, body); ok {
+			schema["required"] = required
+		}
+	}
+}
+
+// publishPayouts says in the published document what the validated one cannot
+// about wallets, withdrawals and verifications.
+func publishPayouts(paths, schemas map[string]any) {
+	if properties, ok := dig(schemas, "WithdrawInBody", "properties"); ok {
+		properties["amount"] = map[string]any{
+			"type": "number", "format": "double", "description": description(properties["amount"]), "exclusiveMinimum": 0, "examples": []any{250.0},
+		}
+	}
+	// A verification that was open already is told by its status code alone.
+	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {
+		created["200"] = created["201"]
+	}
+}
+
+// dig returns the object at a path of keys.
+func dig(tree map[string]any, path ...string) (map[string]any, bool) {
+	for _, key := range path {
+		next, ok := tree[key].(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		tree = next
+	}
+	return tree, true
+}
+
+// description is what a schema says of itself, "" for nothing.
+func description(schema any) string {
+	fields, _ := schema.(map[string]any)
+	text, _ := fields["description"].(string)
+	return text
 }

@@ -4,27 +4,28 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type shopsOut struct {
 	Body struct {
-		Data       []view.Shop `json:"data"`
-		Pagination Pagination  `json:"pagination"`
+		Data       []view.Shop     `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
 type keysIn struct {
-	Page
+	wire.Page
 	Status string `query:"status" enum:"active,ended" doc:"active: keys that are accepted; ended: keys that were revoked or have expired"`
 }
 
 type keysOut struct {
 	Body struct {
-		Data       []view.Key `json:"data"`
-		Pagination Pagination `json:"pagination"`
+		Data       []view.Key      `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -37,30 +38,23 @@ func (a *API) ownRoutes() {
 		Summary: "List keys of this environment, masked, oldest first"}, toRead, a.keys)
 }
 
-func (a *API) shops(ctx context.Context, call Call, in *struct{ Page }) (*shopsOut, error) {
-	list, total, err := a.app.Onboarding.ShopsOf(ctx, call.Scope, in.read())
+func (a *API) shops(ctx context.Context, call Call, in *struct{ wire.Page }) (*shopsOut, error) {
+	list, total, err := a.app.Onboarding.ShopsOf(ctx, call.Scope, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &shopsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Shop) string { return s.ID })
-	out.Body.Data = make([]view.Shop, 0, len(list))
-	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, view.NewShop(s))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s tenant.Shop) string { return s.ID }, view.NewShop)
 	return out, nil
 }
 
 func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error) {
-	list, uses, total, err := a.app.Onboarding.KeysOf(ctx, call.Scope, in.Status, in.read())
+	list, uses, total, err := a.app.Onboarding.KeysOf(ctx, call.Scope, in.Status, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &keysOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(k pay.Key) string { return k.ID })
-	out.Body.Data = make([]view.Key, 0, len(list))
-	for _, k := range list {
-		out.Body.Data = append(out.Body.Data, view.NewKey(k, uses[k.ID].Last, a.app.Now()))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(k tenant.Key) string { return k.ID },
+		func(k tenant.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.app.Now()) })
 	return out, nil
 }

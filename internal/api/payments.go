@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -16,10 +17,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -40,29 +44,29 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
-const amountDoc = "Major units of currency, worth at most 100000 USD"
+const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText
 
-// check reports what is wrong with an amount of USD.
-func (a Amount) check(path string) error {
+// in reads an amount of a currency. What it is in USD, and whether that is too
+// much, is known once it is converted.
+func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	text := string(a)
 	if text == "" || text == "null" {
-		return wire.Coded(pay.CodeMissingField, path, "amount is required")
+		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
 	}
-	usd, err := money.Parse(text, money.USD)
+	amount, err := money.Parse(text, c)
+	// Beyond float64 n is infinite, and for what is no number zero.
+	n, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case !isNumber(text):
-		return wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
-	case err == nil && pay.CheckAmount(usd) == nil:
-		return nil
-	case err == nil && usd.IsPositive():
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
+		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
+	case c == money.USD && n > acquirer.MaxAmount/100:
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, acquirer.AboveMaxAmount)
+	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", acquirer.MaxAmountText, c))
+	case err != nil || !amount.IsPositive():
+		return amount, wire.Coded(problem.AmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
-	// Too large for our type is too large, whatever it is: beyond float64 n is
-	// infinite, and for what is no number zero.
-	if n, _ := strconv.ParseFloat(text, 64); n > 100_000 {
-		return wire.Coded(pay.CodeAmountAboveMaximum, path, "amount must be at most 100000 USD: it is in dollars, not in cents")
-	}
-	return wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(money.USD)+"; you sent "+clip(text))
+	return amount, nil
 }
 
 // written says how an amount of a currency is written.
@@ -110,20 +114,20 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	}
 	add(checkExpand(prefix.With("expand"), b.Expand))
 	if b.PaymentMethodID == "" && b.PaymentMethod == "" {
-		add(wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+		add(wire.Coded(problem.MissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
 	}
 	// A zone, as in fe80::1%eth0, is any text, and means something on its own machine alone.
 	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return issues
 }
@@ -163,10 +167,10 @@ type createIn struct {
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
-	if in.Simulate != "" && !slices.Contains(pay.HeaderActions(), pay.Action(in.Simulate)) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, pay.HeaderActions())))
+	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
 	// huma leaves out what stands within a part that resolves itself.
 	return append(issues, in.StrictHeader.Resolve(ctx)...)
@@ -181,54 +185,61 @@ type createOut struct {
 	Body     view.Created
 }
 
-type listIn struct {
-	Page
-	Status          string `query:"status" doc:"One of the seven statuses"`
-	PaymentMethodID string `query:"paymentMethodId"`
-	Country         string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
-	MerchantOrderID string `query:"merchantOrderId"`
-	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
-	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
-	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
-	Method          string `query:"method" doc:"Slug"`
-	From            string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To              string `query:"to" doc:"Created before"`
-	Format          string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
-	filter          store.Filter
+// Catalog is the methods that a query string selects.
+type Catalog struct {
+	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
+	Method  string `query:"method" doc:"Slug"`
+	alpha3  string
 }
 
-// Resolve reads the filter.
-func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	bad := func(param, message string) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, param, message))
-	}
-	in.filter = store.Filter{
-		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, OrderID: in.MerchantOrderID, After: in.after,
-	}
-	if in.Status != "" && !in.filter.Status.Valid() {
-		bad("status", wire.OneOf("status", in.Status, pay.Statuses()))
-	}
+// Resolve reads the country and looks the method up. A type that has this one inside and a Resolve of
+// its own calls it.
+func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
 		if !ok {
-			bad("country", countryIssue("country", in.Country))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", in.Country)))
 		}
-		in.filter.Country = country.Alpha3
-	}
-	if in.filter.Email = in.Email; in.Email != "" && !isEmail(in.Email) {
-		bad("email", "email"+emailIssue)
+		in.alpha3 = country.Alpha3
 	}
 	if in.Method != "" {
 		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
 			issues = append(issues, told(err))
 		}
 	}
-	issues = append(issues, in.price(ctx)...)
-	if in.after != "" && !strings.HasPrefix(in.after, pay.PaymentPrefix) {
-		bad(in.cursorParam(), in.cursorParam()+" must be the id of a payment: send the nextCursor of the page before")
+	return issues
+}
+
+type listIn struct {
+	wire.Page
+	Status          wire.Word[pay.Status] `query:"status" doc:"One of the seven statuses"`
+	PaymentMethodID string                `query:"paymentMethodId"`
+	Catalog
+	MerchantOrderID string `query:"merchantOrderId"`
+	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
+	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
+	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
+	wire.Span
+	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
+	filter pay.PaymentFilter
+}
+
+// Resolve reads the filter.
+func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
+	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx))
+	in.filter = pay.PaymentFilter{
+		Page: in.Rows(), Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
 	}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+	if in.Email != "" && !isEmail(in.Email) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "email", "email"+emailIssue))
+	}
+	issues = append(issues, in.price(ctx)...)
+	if after := in.filter.After; after != "" && !strings.HasPrefix(after, pay.PaymentPrefix) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, in.CursorParam(), in.CursorParam()+" must be the id of a payment: send the nextCursor of the page before"))
+	}
+	issues = append(issues, in.Span.Resolve(ctx)...)
+	in.filter.Span = in.Time()
+	return issues
 }
 
 // price reads the amount and what it is in.
@@ -244,18 +255,18 @@ func (in *listIn) price(ctx huma.Context) []error {
 		return []error{told(err)}
 	}
 	if in.Amount == "" {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
+		return []error{wire.Coded(problem.InvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
 	}
 	in.filter.Amount, err = money.Parse(in.Amount, c)
 	if err != nil || !in.filter.Amount.IsPositive() {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
+		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
 	}
 	return nil
 }
 
 type listOutBody struct {
 	Data       []view.Transaction `json:"data"`
-	Pagination Pagination         `json:"pagination"`
+	Pagination wire.Pagination    `json:"pagination"`
 }
 
 type getIn struct {
@@ -269,15 +280,15 @@ type getOut struct {
 type simulateIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action pay.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
+		Action sandbox.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
 	}
 }
 
 type simulateOut struct {
 	Body struct {
-		ID          string          `json:"id"`
-		Status      pay.Status      `json:"status"`
-		EventsFired []pay.EventType `json:"eventsFired"`
+		ID          string           `json:"id"`
+		Status      pay.Status       `json:"status"`
+		EventsFired []hook.EventType `json:"eventsFired"`
 	}
 }
 
@@ -320,10 +331,10 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		return p, "", err
 	}
 	n := payments.NewPayment{
-		Amount: string(b.Amount), Currency: b.asked.Currency, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Amount: b.asked, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: pay.Action(in.Simulate), Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// Who calls is the shop's server, which is not the shopper (CHK-21).
@@ -348,7 +359,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	case !call.Live:
 		return nil
 	case in.Simulate != "":
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	return in.StrictHeader.sandboxOnly(call)
 }
@@ -373,7 +384,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 
 // differ lists the headers in which a request with the same body and another hash was another one.
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
-	for _, simulate := range append(pay.HeaderActions(), "") {
+	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if bodyHash(raw, string(simulate)+strict) != hash {
 				continue
@@ -412,18 +423,14 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	if in.Format == "csv" {
 		return a.exportPayments(ctx, call, scope, in)
 	}
-	in.filter.Limit, in.filter.Offset = in.more(), in.offset
 	list, total, err := a.app.Payments.List(ctx, scope, in.filter)
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := listOutBody{}
-	list, out.Pagination = pageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID })
-	out.Pagination.TotalCapped = total == store.MostCounted && (in.Email != "" || in.Amount != "") && in.MerchantOrderID == ""
-	out.Data = make([]view.Transaction, 0, len(list))
-	for _, p := range list {
-		out.Data = append(out.Data, view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))
-	}
+	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
+		func(p pay.Payment) view.Transaction { return view.NewTransaction(p).ForShop(p, a.app.CheckoutURL) })
+	out.Pagination.TotalCapped = total == pay.MostCounted && in.filter.Capped()
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
 		to.SetStatus(http.StatusOK)
@@ -463,7 +470,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
 	if call.Live {
-		return nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

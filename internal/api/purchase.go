@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -88,7 +89,7 @@ func (m Metadata) check(path string) (issues []error) {
 		if key != "" {
 			at += "." + key
 		}
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at, strings.TrimPrefix(at, "body.")+" "+m.wrong[key]))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, at, strings.TrimPrefix(at, "body.")+" "+m.wrong[key]))
 	}
 	return issues
 }
@@ -106,7 +107,7 @@ func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues 
 		if errors.Is(err, money.ErrRange) {
 			bounds = fmt.Sprintf(" from %s to %s in %s", money.New(math.MinInt64, c).Decimal(), money.New(math.MaxInt64, c).Decimal(), c)
 		}
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, at,
+		issues = append(issues, wire.Coded(problem.InvalidRequest, at,
 			fmt.Sprintf("%s must be a number%s; you sent %s", strings.TrimPrefix(at, "body."), bounds, sent)))
 	}
 	return issues
@@ -130,7 +131,7 @@ var expandable = []string{"paymentData"}
 func checkExpand(path string, parts []string) error {
 	for _, part := range parts {
 		if !slices.Contains(expandable, part) {
-			return wire.Coded(pay.CodeInvalidRequest, path, "expand may list "+strings.Join(expandable, ", ")+", and nothing else")
+			return wire.Coded(problem.InvalidRequest, path, "expand may list "+strings.Join(expandable, ", ")+", and nothing else")
 		}
 	}
 	return nil
@@ -155,11 +156,4 @@ func publishPurchases(schemas map[string]any) {
 	item, _ := schemas["LineItemBody"].(map[string]any)
 	properties, _ := item["properties"].(map[string]any)
 	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": description(properties["unitAmount"]), "examples": []any{12.75}}
-}
-
-// description is what a schema says of itself, "" for nothing.
-func description(schema any) string {
-	fields, _ := schema.(map[string]any)
-	text, _ := fields["description"].(string)
-	return text
 }

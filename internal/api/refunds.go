@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -37,7 +37,7 @@ func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 		if !isNumber(text) {
 			message = notNumber(text)
 		}
-		return []error{wire.Coded(pay.CodeAmountInvalid, prefix.With("amount"), message)}
+		return []error{wire.Coded(problem.AmountInvalid, prefix.With("amount"), message)}
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ type refundIn struct {
 // Resolve checks the header.
 func (in *refundIn) Resolve(huma.Context) []error {
 	if !printable(in.IdempotencyKey) {
-		return []error{wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue)}
+		return []error{wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue)}
 	}
 	return nil
 }

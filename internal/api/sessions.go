@@ -12,8 +12,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -49,17 +49,17 @@ func (c *CustomerBody) fields() []field {
 // reports what is wrong.
 func checkCustomer(path string, fields []field) (issues []error) {
 	for _, f := range fields {
-		bad := func(code pay.Code, what string) {
+		bad := func(code problem.Code, what string) {
 			issues = append(issues, wire.Coded(code, path+"."+f.name, "customer."+f.name+" "+what))
 		}
 		*f.text = strings.TrimSpace(*f.text)
 		switch n := utf8.RuneCountInString(*f.text); {
 		case n == 0 && f.required:
-			bad(pay.CodeMissingField, "is required")
+			bad(problem.MissingField, "is required")
 		case n > f.max:
-			bad(pay.CodeInvalidRequest, fmt.Sprintf("must have at most %d characters", f.max))
+			bad(problem.InvalidRequest, fmt.Sprintf("must have at most %d characters", f.max))
 		case n > 0 && f.name == "email" && !isEmail(*f.text):
-			bad(pay.CodeInvalidRequest, strings.TrimPrefix(emailIssue, " "))
+			bad(problem.InvalidRequest, strings.TrimPrefix(emailIssue, " "))
 		}
 	}
 	return issues
@@ -105,35 +105,15 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	}
 	issues = b.price(ctx, prefix)
 	if len(b.Expand) > 0 {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
 	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(pay.CodeInvalidRequest, prefix.With("returnUrl"), urlIssue))
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
-}
-
-// in reads an amount of a currency. What it is in USD, and whether that is too
-// much, is known once it is converted.
-func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
-	text := string(a)
-	amount, err := money.Parse(text, c)
-	switch {
-	case c == money.USD:
-		return amount, a.check(path)
-	case text == "" || text == "null":
-		return amount, wire.Coded(pay.CodeMissingField, path, "amount is required")
-	case !isNumber(text):
-		return amount, wire.Coded(pay.CodeAmountInvalid, path, notNumber(text))
-	case errors.Is(err, money.ErrRange) && text[0] != '-':
-		return amount, wire.Coded(pay.CodeAmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most 100000 USD: send less; it is in units of %s, not in cents", c))
-	case err != nil || !amount.IsPositive():
-		return amount, wire.Coded(pay.CodeAmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
-	}
-	return amount, nil
 }
 
 type sessionIn struct {
@@ -174,7 +154,7 @@ func (c *SelectCustomerBody) fields() []field {
 // Resolve checks what a schema cannot say.
 func (b *SelectBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	if b.PaymentMethodID == "" {
-		issues = append(issues, wire.Coded(pay.CodeMissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
+		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("paymentMethodId"), "paymentMethodId is required"))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }
@@ -248,7 +228,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})
-	if needed, ok := errors.AsType[*pay.Error](err); ok && needed.Param == "documentId" {
+	if needed, ok := errors.AsType[*problem.Error](err); ok && needed.Param == "documentId" {
 		return nil, customerLacks("customer.documentId", needed.Message)
 	}
 	if err != nil {
@@ -264,14 +244,14 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 
 // customerLacks is the error of a customer's field (CHK-5).
 func customerLacks(path, message string) error {
-	return &pay.Error{Code: pay.CodeInvalidRequest, Param: path, Message: message, Details: pay.Details{
-		Issues: []pay.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
+	return &problem.Error{Code: problem.InvalidRequest, Param: path, Message: message, Details: problem.Details{
+		Issues: []problem.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
 	}}
 }
 
 // aboutCustomer reports whether an issue is about the customer of a session:
 // those are always invalid_request (ERR-14).
-func aboutCustomer(i pay.Issue) bool {
+func aboutCustomer(i problem.Issue) bool {
 	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
 }
 

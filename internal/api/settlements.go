@@ -10,45 +10,41 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 type settlementsIn struct {
-	Page
-	Status string `query:"status" enum:"open,closed,paid"`
-	From   string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To     string `query:"to" doc:"Created before"`
-	filter store.SettlementFilter
+	wire.Page
+	Status wire.Word[pay.SettlementStatus] `query:"status"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *settlementsIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	in.filter = store.SettlementFilter{Status: pay.SettlementStatus(in.Status), Limit: in.more(), Offset: in.offset}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+func (in *settlementsIn) filter() pay.SettlementFilter {
+	return pay.SettlementFilter{Page: in.Rows(), Span: in.Time(), Status: pay.SettlementStatus(in.Status)}
 }
 
 type settlementsOut struct {
 	Body struct {
 		Data       []view.Settlement `json:"data"`
-		Pagination Pagination        `json:"pagination"`
+		Pagination wire.Pagination   `json:"pagination"`
 	}
 }
 
 type settlementOut struct{ Body view.Settlement }
 
 type settlementLinesIn struct {
-	Page
+	wire.Page
 	ID string `path:"id"`
 }
 
 type settlementLinesOut struct {
 	Body struct {
 		Data       []view.SettlementLine `json:"data"`
-		Pagination Pagination            `json:"pagination"`
+		Pagination wire.Pagination       `json:"pagination"`
 	}
 }
 
@@ -69,12 +65,12 @@ type simulatePayoutIn struct {
 	}
 }
 
-type movementsIn struct{ Page }
+type movementsIn struct{ wire.Page }
 
 type movementsOut struct {
 	Body struct {
 		Data       []view.Movement `json:"data"`
-		Pagination Pagination      `json:"pagination"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -100,27 +96,23 @@ func (a *API) settlementRoutes() {
 }
 
 func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
-	list, total, err := a.app.Settlements.Movements(ctx, call.Scope, in.read())
+	list, total, err := a.app.Settlements.Movements(ctx, call.Scope, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &movementsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(m pay.Movement) string { return m.ID })
-	out.Body.Data = view.NewMovements(list)
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(m pay.Movement) string { return m.ID }, view.NewMovement)
 	return out, nil
 }
 
 func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
-	list, total, err := a.app.Settlements.List(ctx, call.Scope, in.filter, in.after)
+	list, total, err := a.app.Settlements.List(ctx, call.Scope, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &settlementsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Settlement) string { return s.ID })
-	out.Body.Data = make([]view.Settlement, 0, len(list))
-	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSettlement(s, a.app.CheckoutURL))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s pay.Settlement) string { return s.ID },
+		func(s pay.Settlement) view.Settlement { return view.NewSettlement(s, a.app.CheckoutURL) })
 	return out, nil
 }
 
@@ -137,16 +129,12 @@ func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLine
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Settlements.SettlementLines(ctx, call.Scope, s, in.read())
+	list, total, err := a.app.Settlements.SettlementLines(ctx, call.Scope, s, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &settlementLinesOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
-	out.Body.Data = make([]view.SettlementLine, 0, len(list))
-	for _, l := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSettlementLine(l))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) }, view.NewSettlementLine)
 	return out, nil
 }
 
@@ -208,7 +196,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 }
 
 // writeLines writes a settlement with all its lines as JSON.
-func (a *API) writeLines(ctx context.Context, w io.Writer, scope pay.Scope, s pay.Settlement) error {
+func (a *API) writeLines(ctx context.Context, w io.Writer, scope tenant.Scope, s pay.Settlement) error {
 	head, err := json.Marshal(view.NewSettlement(s, a.app.CheckoutURL))
 	if err != nil {
 		return err

@@ -1,21 +1,15 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
-	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/api/gate"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
-
-// strictParam is how a caller asks that nothing he sends is ignored.
-const strictParam = "strict"
 
 // shared adds the parameters that follow from what an operation asks of credentials.
 func (a *API) shared(op *huma.Operation, need access) {
@@ -27,54 +21,15 @@ func (a *API) shared(op *huma.Operation, need access) {
 	}
 }
 
-// asked reads the query string: whether the call is strict, and what is wrong with its parameters.
-// One that is not known is ignored, as a field of a body is; but for a slip of the pen, which would
-// list what nobody asked for. So would one that is sent twice, of which one is read (ERR-29).
+// asked checks the query string and the headers: whether the call is strict.
 //
 // Errors: invalid_request.
 func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	r, _ := humago.Unwrap(ctx)
-	if err := unclear(ctx.Operation(), r.Header); err != nil || r.URL.RawQuery == "" {
+	if err := unclear(ctx.Operation(), r.Header); err != nil {
 		return false, err
 	}
-	sent, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // wire.Mux has refused it
-		return false, err
-	}
-	var issues []pay.Issue
-	switch word := sent.Get(strictParam); word {
-	case "true":
-		strict = true
-	case "", "false":
-	default:
-		issues = append(issues, pay.Issue{Path: strictParam, Message: wire.OneOf(strictParam, word, []string{"true", "false"})})
-	}
-	known := []string{strictParam}
-	for _, p := range ctx.Operation().Parameters {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
-	// Of a list one gets more than was asked for where a filter goes by another name, as of a field of its rows.
-	list := slices.Contains(known, "limit")
-	for _, name := range sortedNames(sent) {
-		if slices.Contains(known, name) {
-			if len(sent[name]) > 1 { // none of them is a list
-				issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is sent %d times: send it once, one value a call", name, len(sent[name]))})
-			}
-			continue
-		}
-		typo := near.Typo(name, known)
-		switch meant := near.Meant(name, known); {
-		case a.about(ctx, false).Has(name):
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name)})
-		case typo != "" || (strict || list) && meant != "":
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant)})
-		case strict:
-			issues = append(issues, pay.Issue{Path: name, Message: fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", "))})
-		}
-	}
-	return strict, pay.Invalid(issues...)
+	return wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, false, a.about(ctx, false).Has)
 }
 
 // keyHeader guards a request against being carried out twice.
@@ -85,32 +40,19 @@ const keyHeader = "Idempotency-Key"
 //
 // Errors: invalid_request.
 func unclear(op *huma.Operation, header http.Header) error {
-	var issues []pay.Issue
+	var issues []problem.Issue
 	for _, p := range op.Parameters {
 		sent := header.Values(p.Name)
 		if p.In != "header" || len(sent) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(sent, func(value string) bool { return value != sent[0] }) {
-			issues = append(issues, pay.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
+			issues = append(issues, problem.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
 		} else if p.Name == keyHeader && sent[0] == "" {
-			issues = append(issues, pay.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
+			issues = append(issues, problem.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
 		}
 	}
-	return pay.Invalid(issues...)
-}
-
-// mostNames is how many unknown parameters are told of, and longestName how long they are.
-const mostNames, longestName = 20, 64
-
-func sortedNames(sent url.Values) (names []string) {
-	for name := range sent {
-		if len(name) <= longestName && !strings.ContainsFunc(name, pay.Unprintable) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names[:min(mostNames, len(names))]
+	return problem.Invalid(issues...)
 }
 
 // about is what is known of an operation's body.
@@ -129,7 +71,7 @@ func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
 		return help
 	}
 	r, _ := humago.Unwrap(ctx)
-	most := smallBody
+	most := gate.SmallBody
 	if strict {
 		most = maxBody
 	}
@@ -150,7 +92,7 @@ func (in *StrictHeader) Resolve(huma.Context) []error {
 	if in.Strict == "" || in.Strict == "true" || in.Strict == "false" {
 		return nil
 	}
-	return []error{wire.Coded(pay.CodeInvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
+	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
 // strict is what the header asks for, nil for nothing.
@@ -167,7 +109,7 @@ func (in StrictHeader) strict() *bool {
 // Errors: production_key_refused.
 func (in StrictHeader) sandboxOnly(call Call) error {
 	if call.Live && in.Strict != "" {
-		return pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
+		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -41,17 +42,17 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 	b := in.Body
 	place, problems := destination.Parse(b.Type, b.Network, b.Currency, b.Destination)
 	for _, p := range problems {
-		code := pay.CodeInvalidRequest
+		code := problem.InvalidRequest
 		switch {
 		case p.Absent:
-			code = pay.CodeMissingField
+			code = problem.MissingField
 		case p.Field == destination.Currency:
-			code = pay.CodeUnsupportedCurrency
+			code = problem.UnsupportedCurrency
 		}
 		issues = append(issues, wire.Coded(code, string(p.Field), p.Message))
 	}
 	if _, known := geo.Parse(b.BankCountry); b.BankCountry != "" && !known {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "bankCountry", "bankCountry must be a country of ISO 3166, three letters"))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "bankCountry", "bankCountry must be a country of ISO 3166, three letters"))
 	}
 	in.place = place
 	return issues
@@ -60,14 +61,14 @@ func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
 type walletOut struct{ Body view.Wallet }
 
 type walletsIn struct {
-	Page
-	Status string `query:"status" enum:"pending_verification,active,disabled"`
+	wire.Page
+	Status wire.Word[pay.WalletStatus] `query:"status"`
 }
 
 type walletsOut struct {
 	Body struct {
-		Data       []view.Wallet `json:"data"`
-		Pagination Pagination    `json:"pagination"`
+		Data       []view.Wallet   `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
 	}
 }
 
@@ -96,7 +97,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 		return nil, err
 	}
 	if in.Simulate != "" && call.Live {
-		return nil, pay.FieldError(pay.CodeProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read before: what is added is not said to have failed
 	if err != nil {
@@ -120,20 +121,17 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.read())
+	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	out := &walletsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID })
-	out.Body.Data = make([]view.Wallet, 0, len(list))
-	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWallet(w, unpayable(w)))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(w pay.Wallet) string { return w.ID },
+		func(w pay.Wallet) view.Wallet { return view.NewWallet(w, unpayable(w)) })
 	return out, nil
 }
 

@@ -5,8 +5,9 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -15,10 +16,10 @@ import (
 type subscribeIn struct {
 	StrictHeader
 	Body struct {
-		Events        []string          `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion pay.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
-		URL           string            `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
-		Description   string            `json:"description,omitempty" maxLength:"200"`
+		Events        []string           `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion hook.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
+		URL           string             `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
+		Description   string             `json:"description,omitempty" maxLength:"200"`
 	}
 }
 
@@ -29,11 +30,11 @@ type editIn struct {
 	ID string `path:"id"`
 	StrictHeader
 	Body struct {
-		URL           *string                 `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
-		Events        []string                `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion *pay.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
-		Description   *string                 `json:"description,omitempty" maxLength:"200"`
-		Status        *pay.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
+		URL           *string                  `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
+		Events        []string                 `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion *hook.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
+		Description   *string                  `json:"description,omitempty" maxLength:"200"`
+		Status        *hook.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
 	}
 }
 
@@ -45,12 +46,12 @@ type rotateOut struct {
 	}
 }
 
-type subscriptionsIn struct{ Page }
+type subscriptionsIn struct{ wire.Page }
 
 type subscriptionsOut struct {
 	Body struct {
 		Data       []view.Subscription `json:"data"`
-		Pagination Pagination          `json:"pagination"`
+		Pagination wire.Pagination     `json:"pagination"`
 	}
 }
 
@@ -102,16 +103,12 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.read())
+	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.Rows())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &subscriptionsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(s pay.Subscription) string { return s.ID })
-	out.Body.Data = make([]view.Subscription, 0, len(list))
-	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, view.NewSubscription(s))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s hook.Subscription) string { return s.ID }, view.NewSubscription)
 	return out, nil
 }
 
@@ -135,7 +132,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, scope, in.ID, pay.SubscriptionEdit{
+	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, scope, in.ID, hook.SubscriptionEdit{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 	}, in.strict())
 	if err != nil {

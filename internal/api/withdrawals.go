@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -29,7 +29,7 @@ type withdrawIn struct {
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(pay.CodeInvalidRequest, "Idempotency-Key", keyIssue))
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
 	}
 	usd, code, message := withdrawn(string(in.Body.Amount))
 	if code != "" {
@@ -47,15 +47,15 @@ type quoteIn struct {
 type quoteOut struct{ Body view.WithdrawalQuote }
 
 // withdrawn reads an amount that is to be withdrawn, or says what is wrong with it: a code, "" for nothing.
-func withdrawn(text string) (usd money.Amount, code pay.Code, message string) {
+func withdrawn(text string) (usd money.Amount, code problem.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {
 	case text == "" || text == "null":
-		return usd, pay.CodeMissingField, "amount is required: send a number, such as 250.00"
+		return usd, problem.MissingField, "amount is required: send a number, such as 250.00"
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return usd, pay.CodeAmountAboveMaximum, "amount is more than there can be: withdraw at most what GET /me/balance says is available"
+		return usd, problem.AmountAboveMaximum, "amount is more than there can be: withdraw at most what GET /me/balance says is available"
 	case err != nil || !usd.IsPositive():
-		return usd, pay.CodeAmountInvalid, "amount must be a number above 0, in USD with at most two decimals, such as 250.00; you sent " + clip(text)
+		return usd, problem.AmountInvalid, "amount must be a number above 0, in USD with at most two decimals, such as 250.00; you sent " + clip(text)
 	}
 	return usd, "", ""
 }
@@ -68,25 +68,20 @@ type withdrawOut struct {
 type withdrawalOut struct{ Body view.Withdrawal }
 
 type withdrawalsIn struct {
-	Page
-	Status   string `query:"status" enum:"pending,processing,completed,failed,canceled"`
-	WalletID string `query:"walletId"`
-	From     string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To       string `query:"to" doc:"Created before"`
-	filter   store.WithdrawalFilter
+	wire.Page
+	Status   wire.Word[pay.WithdrawalStatus] `query:"status"`
+	WalletID string                          `query:"walletId"`
+	wire.Span
 }
 
-// Resolve reads the filter.
-func (in *withdrawalsIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Page.Resolve(ctx)
-	in.filter = store.WithdrawalFilter{Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID, After: in.after, Limit: in.more(), Offset: in.offset}
-	return append(issues, between(in.From, in.To, &in.filter.From, &in.filter.To)...)
+func (in *withdrawalsIn) filter() pay.WithdrawalFilter {
+	return pay.WithdrawalFilter{Page: in.Rows(), Span: in.Time(), Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID}
 }
 
 type withdrawalsOut struct {
 	Body struct {
 		Data       []view.Withdrawal `json:"data"`
-		Pagination Pagination        `json:"pagination"`
+		Pagination wire.Pagination   `json:"pagination"`
 	}
 }
 
@@ -131,7 +126,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	}
 	amount, code, message := withdrawn(in.Amount)
 	if code != "" {
-		return nil, pay.FieldError(code, "amount", message)
+		return nil, problem.Field(code, "amount", message)
 	}
 	w, err := a.app.Payouts.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {
@@ -145,16 +140,12 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter)
+	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter())
 	if err != nil {
-		return nil, in.named(err)
+		return nil, in.Named(err)
 	}
 	out := &withdrawalsOut{}
-	list, out.Body.Pagination = pageOf(in.Page, list, total, func(w pay.Withdrawal) string { return w.ID })
-	out.Body.Data = make([]view.Withdrawal, 0, len(list))
-	for _, w := range list {
-		out.Body.Data = append(out.Body.Data, view.NewWithdrawal(w))
-	}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(w pay.Withdrawal) string { return w.ID }, view.NewWithdrawal)
 	return out, nil
 }
 

@@ -68,7 +68,7 @@ type Config struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
@@ -118,9 +118,12 @@ type App struct {
 	Claims         *claims.Refunds
 	Notices        *notices.Listener
 	Webhooks       *delivery.Webhooks
+	Events         *delivery.Events
+	Replays        *delivery.Replays
 	Settlements    *settlement.Earnings
 	Wallets        *payouts.Destinations
 	Payouts        *payouts.Payouts
+	Floats         *payouts.Floats
 	Batches        *payouts.BankFiles
 	Verifications  *verification.Identity
 	Reconciliation *reconciliation.Reconciler
@@ -187,6 +190,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
+	a.Events, a.Replays = delivery.NewEvents(a.Base), delivery.NewReplays(a.Webhooks)
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
@@ -221,7 +225,7 @@ func (a *App) load(ctx context.Context) error {
 	}
 	a.Rates = acquiring.NewRates(a.Base, a.Config.FX, a.catalog)
 	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
-		Simulated: a.Config.Providers, Sandbox: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
+		StandIns: a.Config.Providers, StandInOrder: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
@@ -232,7 +236,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Secrets, a.Config.Retention)
 	a.Verifications = verification.NewIdentity(a.Base)
 	a.Wallets = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
-	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
+	a.Floats = payouts.NewFloats(a.Base, a.Providers)
+	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBankFiles(a.Payouts)
 	a.Settlements = settlement.NewEarnings(a.Base, a.Payouts)
 	a.Reconciliation = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
@@ -325,7 +330,7 @@ func (a *App) Loops() []work.Loop {
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
 		a.Woken(base.VerificationsLoop, a.Verifications.ExpireVerifications),
 		a.Woken(base.CheckoutsLoop, a.Sessions.ExpireSessions),
-		a.Woken(base.ReplaysLoop, a.Webhooks.ReplayEvents),
+		a.Woken(base.ReplaysLoop, a.Replays.Step),
 		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.Settlements.CloseSettlements)),
 		a.Woken(base.ReceiptsLoop, a.Settlements.Receipts),
 		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.Settlements.ReleaseReserves)),
@@ -344,7 +349,7 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ResealEvery, a.Look), Do: a.Privacy.SealPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
 		a.Polled("routing rules", acquiring.AccountsEvery, a.Rules.Read),
-		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Payouts.CompareFloats)),
+		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),
 		a.Polled("rates", acquiring.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -97,14 +97,14 @@ func (b *Books) CheckHead(ctx context.Context, line string) ([]store.Broken, err
 
 // Audit lists what was done since a moment, oldest first, from behind the entry
 // after; all merchants' where merchant is empty. It is for the operator.
-func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]pay.AuditEntry, error) {
+func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]audit.Entry, error) {
 	if merchant != "" {
 		if _, err := a.AnyMerchant(ctx, merchant); err != nil {
 			return nil, err
 		}
 	}
 	if !since.IsZero() {
-		after = max(after, id.From(pay.AuditPrefix, since))
+		after = max(after, id.From(audit.AuditPrefix, since))
 	}
 	return a.Store.Audit.List(ctx, merchant, after, limit)
 }

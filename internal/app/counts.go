@@ -5,25 +5,27 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
 // PaymentCount names the payments that are counted together: those that came to a status.
 type PaymentCount struct {
 	Rail        string // catalog key
-	Environment pay.Environment
+	Environment tenant.Environment
 	Status      pay.Status
 }
 
 // counts is what came of payments and deliveries by what this node wrote since it started.
 type counts struct {
-	mu       sync.Mutex                // owns what follows
-	payments map[PaymentCount]int64    // with the id of the rail for its key
-	dead     map[pay.Environment]int64 // deliveries that were given up
+	mu       sync.Mutex                   // owns what follows
+	payments map[PaymentCount]int64       // with the id of the rail for its key
+	dead     map[tenant.Environment]int64 // deliveries that were given up
 }
 
 func newCounts() *counts {
-	return &counts{payments: map[PaymentCount]int64{}, dead: map[pay.Environment]int64{}}
+	return &counts{payments: map[PaymentCount]int64{}, dead: map[tenant.Environment]int64{}}
 }
 
 // passed counts what a change makes of payments and deliveries.
@@ -35,12 +37,12 @@ func (t *counts) passed(c *pay.Change) {
 	defer t.mu.Unlock()
 	for i := range c.Payments {
 		if p := &c.Payments[i]; p.Status != p.Stored {
-			t.payments[PaymentCount{p.RailID, pay.EnvironmentOf(p.Live), p.Status}]++
+			t.payments[PaymentCount{p.Way.RailID, tenant.EnvironmentOf(p.Live), p.Status}]++
 		}
 	}
 	for i := range c.Deliveries {
-		if d := &c.Deliveries[i]; d.Status == pay.DeadLetter && d.Stored != pay.DeadLetter {
-			t.dead[pay.EnvironmentOf(d.Live)]++
+		if d := &c.Deliveries[i]; d.Status == hook.DeadLetter && d.Stored != hook.DeadLetter {
+			t.dead[tenant.EnvironmentOf(d.Live)]++
 		}
 	}
 }
@@ -59,10 +61,10 @@ func (a *App) PaymentCounts() map[PaymentCount]int64 {
 }
 
 // DeadLetters counts the deliveries that this node gave up since it started.
-func (a *App) DeadLetters() map[pay.Environment]int64 {
+func (a *App) DeadLetters() map[tenant.Environment]int64 {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	counts := map[pay.Environment]int64{pay.Sandbox: 0, pay.Production: 0}
+	counts := map[tenant.Environment]int64{tenant.Sandbox: 0, tenant.Production: 0}
 	maps.Copy(counts, a.counts.dead)
 	return counts
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -39,7 +40,7 @@ func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func FuzzBearer(f *testing.F) {
 			if known != (err == nil) {
 				t.Errorf("%q: let in %t, %v", tried, err == nil, err)
 			}
-			var refusal *pay.Error
+			var refusal *problem.Error
 			if err != nil && (!errors.As(err, &refusal) || !reflect.DeepEqual(who, base.Principal{})) {
 				t.Errorf("%q: %+v and the fault %v", tried, who, err)
 			}
@@ -123,8 +124,8 @@ func FuzzRefreshToken(f *testing.F) {
 				t.Errorf("%q is read as %q, %d", tried, login, version)
 			}
 			_, err := a.Access.Refresh(ctx, base.Principal{}, tried)
-			var refusal *pay.Error
-			if !errors.As(err, &refusal) || refusal.Code != pay.CodeInvalidToken {
+			var refusal *problem.Error
+			if !errors.As(err, &refusal) || refusal.Code != problem.InvalidToken {
 				t.Errorf("%q: %v", tried, err)
 			}
 			if _, err := a.Access.Authenticate(ctx, tokens.Access); err != nil {

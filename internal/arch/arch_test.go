@@ -29,10 +29,10 @@ const (
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
 	"codeberg.org/go-pdf/fpdf":              "internal/statement",
-	"filippo.io/age":                        "internal/backup cmd/cascada",
+	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
-	"github.com/alecthomas/kong":            "cmd/cascada",
-	"github.com/danielgtaylor/huma":         "internal/api internal/admin internal/view internal/wire",
+	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",
+	"github.com/danielgtaylor/huma":         "internal/api internal/api/openapi internal/admin internal/view internal/wire",
 	"github.com/go-json-experiment/json":    "internal/wire",
 	"github.com/golang-jwt/jwt":             "internal/app/auth",
 	"github.com/emersion/go-sasl":           "internal/mail internal/mailtest",

@@ -16,15 +16,10 @@ const (
 // crowded are the packages and types that are still larger. Their numbers may only fall: lower
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
-	"cmd/cascada":  42,
-	"internal/api": 35,
-	"internal/pay": 66,
 
-	"internal/pay.Payment":           53,
-	"client.Client":                  64, // the whole API, for whoever imports it
-	"internal/app/base.Base":         35,
-	"internal/app/delivery.Webhooks": 27,
-	"internal/app/payouts.Payouts":   26,
+	"internal/pay.Payment":   52,
+	"client.Client":          64, // the whole API, for whoever imports it
+	"internal/app/base.Base": 35,
 }
 
 // receiver is the name of the type that a method is of, "" for a function.

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // running starts a service with merchants and returns a short run against it.
@@ -40,7 +40,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range merchants {
-		o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: pay.Trusted})
+		o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: tenant.Trusted})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,20 +21,20 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // Rails is the production catalog, by country (ISO alpha-3) and then by method.
 // The first limit of a rail is in the currency its shoppers are charged in by
 // default, which is not always the country's: Panama pays in USD. ID is empty.
 // The slice is the caller's.
-func Rails() []pay.Rail {
+func Rails() []acquirer.Rail {
 	markets := []market{
 		argentina(), bolivia(), brazil(), chile(), colombia(), costaRica(),
 		dominicanRepublic(), ecuador(), guatemala(), honduras(), mexico(),
 		panama(), peru(), paraguay(), elSalvador(), uruguay(), abroad(),
 	}
-	var rails []pay.Rail
+	var rails []acquirer.Rail
 	for _, m := range markets {
 		for _, r := range m.rows {
 			rails = append(rails, r.rail(m.country))
@@ -45,10 +45,10 @@ func Rails() []pay.Rail {
 
 // Sandbox is the five test rails (SBX-1), the same for every merchant.
 // Their ids are fixed and equal their keys. The slice is the caller's.
-func Sandbox() []pay.Rail {
+func Sandbox() []acquirer.Rail {
 	brl, mxn, cop := in(money.BRL), in(money.MXN), in(money.COP)
-	cents := []pay.Limit{{Currency: money.USD, Min: 1, Max: 100_000_00}}
-	rails := []pay.Rail{
+	cents := []acquirer.Limit{{Currency: money.USD, Min: 1, Max: acquirer.MaxAmount}}
+	rails := []acquirer.Rail{
 		row{"sbx_pix", "pix", "PIX (test)", brl(1, 1_000_000), fee(99, 0), day, "CPF"}.rail("BRA"),
 		row{"sbx_spei", "spei", "SPEI (test)", mxn(1, 10_000_000), fee(0, 50), day, "RFC"}.rail("MEX"),
 		row{"sbx_pse", "bank_transfer", "PSE (test)", cop(1_000, 1_000_000_000), fee(199, 20), day, ""}.rail("COL"),
@@ -81,19 +81,19 @@ type row struct {
 	key      string // <kind>[.<network>].<country>
 	method   string
 	name     string
-	limits   []pay.Limit
-	fee      pay.Fee
+	limits   []acquirer.Limit
+	fee      money.Fee
 	window   time.Duration
 	document string // Only where the rail itself wants it, not where one provider does.
 }
 
-func (r row) rail(country string) pay.Rail {
+func (r row) rail(country string) acquirer.Rail {
 	label, channel := kind(r.method)
-	return pay.Rail{
+	return acquirer.Rail{
 		Key: r.key, Method: r.method, Label: label, Name: r.name,
 		Country: country, Channel: channel,
 		Limits: r.limits, Fee: r.fee, Window: r.window, Document: r.document,
-		Sync: channel == pay.CreditCard, Enabled: true, Online: true,
+		Sync: channel == acquirer.CreditCard, Enabled: true, Online: true,
 	}
 }
 
@@ -104,48 +104,48 @@ func (r row) rail(country string) pay.Rail {
 // networks take, and often the bank's app as well. A boleto is paid in the
 // bank's app as much as at a counter, but always away from our page and days
 // later, so its channel is CASH.
-func kind(method string) (label string, channel pay.Channel) {
+func kind(method string) (label string, channel acquirer.Channel) {
 	switch method {
 	case "pix":
-		return "PIX", pay.Online
+		return "PIX", acquirer.Online
 	case "spei":
-		return "SPEI", pay.Online
+		return "SPEI", acquirer.Online
 	case "bank_transfer":
-		return "Bank transfer", pay.Online
+		return "Bank transfer", acquirer.Online
 	case "wallet":
-		return "Wallet", pay.Online
+		return "Wallet", acquirer.Online
 	case "oxxo":
-		return "OXXO", pay.Cash
+		return "OXXO", acquirer.Cash
 	case "cash":
-		return "Cash", pay.Cash
+		return "Cash", acquirer.Cash
 	case "voucher":
-		return "Voucher", pay.Cash
+		return "Voucher", acquirer.Cash
 	case "boleto":
-		return "Boleto", pay.Cash
+		return "Boleto", acquirer.Cash
 	case "card":
-		return "Card", pay.CreditCard
+		return "Card", acquirer.CreditCard
 	}
 	panic(fmt.Sprintf("catalog: unknown method %q", method))
 }
 
 // in gives the column of limits in a currency. The table is written in whole
 // major units, as the rails publish them; we hold minor ones.
-func in(c money.Currency) func(low, high int64) []pay.Limit {
+func in(c money.Currency) func(low, high int64) []acquirer.Limit {
 	unit := int64(1)
 	for range c.Exponent() {
 		unit *= 10
 	}
-	return func(low, high int64) []pay.Limit {
-		return []pay.Limit{{Currency: c, Min: low * unit, Max: high * unit}}
+	return func(low, high int64) []acquirer.Limit {
+		return []acquirer.Limit{{Currency: c, Min: low * unit, Max: high * unit}}
 	}
 }
 
 // both is for a rail that takes two currencies, the default one first.
-func both(first, second []pay.Limit) []pay.Limit {
+func both(first, second []acquirer.Limit) []acquirer.Limit {
 	return append(first, second...)
 }
 
 // fee is a price: hundredths of a percent, and US cents on top.
-func fee(bps, flat int64) pay.Fee {
-	return pay.Fee{Bps: bps, Flat: flat}
+func fee(bps, flat int64) money.Fee {
+	return money.Fee{Bps: bps, Flat: flat}
 }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // allRails is both sets, for the rules that hold in either environment.
-func allRails() []pay.Rail { return append(Rails(), Sandbox()...) }
+func allRails() []acquirer.Rail { return append(Rails(), Sandbox()...) }
 
 func TestEveryRailIsComplete(t *testing.T) {
 	document := regexp.MustCompile(`^[A-Z]{2,5}$`)
@@ -28,7 +28,7 @@ func TestEveryRailIsComplete(t *testing.T) {
 		if !r.Enabled || !r.Online {
 			t.Errorf("%s is not enabled and online", r.Key)
 		}
-		if r.Fee.Bps < 0 || r.Fee.Bps > 600 || r.Fee.Flat < 0 || r.Fee.Flat > 200 || r.Fee == (pay.Fee{}) {
+		if r.Fee.Bps < 0 || r.Fee.Bps > 600 || r.Fee.Flat < 0 || r.Fee.Flat > 200 || r.Fee == (money.Fee{}) {
 			t.Errorf("%s costs %d bps and %d cents, want something up to 600 and 200", r.Key, r.Fee.Bps, r.Fee.Flat)
 		}
 	}
@@ -144,12 +144,12 @@ func TestLimitsAreOfTheRightSize(t *testing.T) {
 
 func TestChannelFollowsTheMethod(t *testing.T) {
 	for _, r := range allRails() {
-		want := pay.Online
+		want := acquirer.Online
 		switch r.Method {
 		case "card":
-			want = pay.CreditCard
+			want = acquirer.CreditCard
 		case "oxxo", "cash", "voucher", "boleto":
-			want = pay.Cash
+			want = acquirer.Cash
 		}
 		if r.Channel != want {
 			t.Errorf("%s is %s, want %s for the method %s", r.Key, r.Channel, want, r.Method)
@@ -164,9 +164,9 @@ func TestWindowsLeaveTimeToPay(t *testing.T) {
 	for _, r := range allRails() {
 		low, high := 30*time.Minute, 24*time.Hour
 		switch r.Channel {
-		case pay.Cash:
+		case acquirer.Cash:
 			low, high = 24*time.Hour, 7*24*time.Hour
-		case pay.CreditCard:
+		case acquirer.CreditCard:
 			high = 30 * time.Minute
 		}
 		if r.Window < low || r.Window > high {
@@ -204,7 +204,7 @@ func TestEveryMarketIsThereAndSmall(t *testing.T) {
 
 func TestRailsAreListedByCountryAndMethod(t *testing.T) {
 	order := []string{"pix", "spei", "bank_transfer", "wallet", "oxxo", "cash", "voucher", "boleto", "card"}
-	sorted := slices.IsSortedFunc(Rails(), func(a, b pay.Rail) int {
+	sorted := slices.IsSortedFunc(Rails(), func(a, b acquirer.Rail) int {
 		if a.Country != b.Country {
 			return strings.Compare(a.Country, b.Country)
 		}
@@ -218,17 +218,17 @@ func TestRailsAreListedByCountryAndMethod(t *testing.T) {
 func TestSandboxHasItsFiveMethods(t *testing.T) {
 	type terms struct {
 		ID, Method, Country string
-		Channel             pay.Channel
-		Limit               pay.Limit
+		Channel             acquirer.Channel
+		Limit               acquirer.Limit
 		Document            string
 		Window              time.Duration
 	}
 	want := []terms{
-		{"sbx_pix", "pix", "BRA", pay.Online, pay.Limit{Currency: "BRL", Min: 1_00, Max: 1_000_000_00}, "CPF", 24 * time.Hour},
-		{"sbx_spei", "spei", "MEX", pay.Online, pay.Limit{Currency: "MXN", Min: 1_00, Max: 10_000_000_00}, "RFC", 24 * time.Hour},
-		{"sbx_pse", "bank_transfer", "COL", pay.Online, pay.Limit{Currency: "COP", Min: 1_000_00, Max: 1_000_000_000_00}, "", 24 * time.Hour},
-		{"sbx_card", "card", "USA", pay.CreditCard, pay.Limit{Currency: "USD", Min: 1, Max: 100_000_00}, "", 30 * time.Minute},
-		{"sbx_cash", "cash", "MEX", pay.Cash, pay.Limit{Currency: "MXN", Min: 10_00, Max: 10_000_00}, "", 7 * 24 * time.Hour},
+		{"sbx_pix", "pix", "BRA", acquirer.Online, acquirer.Limit{Currency: "BRL", Min: 1_00, Max: 1_000_000_00}, "CPF", 24 * time.Hour},
+		{"sbx_spei", "spei", "MEX", acquirer.Online, acquirer.Limit{Currency: "MXN", Min: 1_00, Max: 10_000_000_00}, "RFC", 24 * time.Hour},
+		{"sbx_pse", "bank_transfer", "COL", acquirer.Online, acquirer.Limit{Currency: "COP", Min: 1_000_00, Max: 1_000_000_000_00}, "", 24 * time.Hour},
+		{"sbx_card", "card", "USA", acquirer.CreditCard, acquirer.Limit{Currency: "USD", Min: 1, Max: 100_000_00}, "", 30 * time.Minute},
+		{"sbx_cash", "cash", "MEX", acquirer.Cash, acquirer.Limit{Currency: "MXN", Min: 10_00, Max: 10_000_00}, "", 7 * 24 * time.Hour},
 	}
 	rails := Sandbox()
 	if len(rails) != len(want) {

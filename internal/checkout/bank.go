@@ -6,6 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -25,7 +26,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !shown.Simulated {
-		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
+		return problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
 	v := bankView{paymentView: p.paymentView(r, shown)}
 	v.PayURL = p.along(r, "/pay/"+shown.ID)
@@ -41,7 +42,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	if err := r.ParseForm(); err != nil {
-		return pay.NewError(pay.CodeInvalidRequest, "the form cannot be read")
+		return problem.New(problem.InvalidRequest, "the form cannot be read")
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}

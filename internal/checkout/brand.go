@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // forever lets a browser keep what its address names by what is in it.
@@ -21,14 +22,14 @@ const (
 // on, so that no shop needs to be known.
 func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	hex, found := strings.CutSuffix(r.PathValue("style"), ".css")
-	brand := pay.Brand{Color: "#" + hex}
+	brand := tenant.Brand{Color: "#" + hex}
 	if !found || brand.Check() != nil {
-		return pay.NewError(pay.CodeNotFound, "there is no such style")
+		return problem.New(problem.NotFound, "there is no such style")
 	}
 	// Where the colour is too near to the card's, the button's edge shows where
 	// it is (WCAG 2.2, 1.4.11: 3 to 1).
 	edge := func(card string) string {
-		if pay.Contrast(brand.Color, card) >= 3 {
+		if tenant.Contrast(brand.Color, card) >= 3 {
 			return brand.Color
 		}
 		return "var(--ink)"

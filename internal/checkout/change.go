@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -20,7 +21,7 @@ const (
 func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	_, token, err := p.app.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
-	var refused *pay.Error
+	var refused *problem.Error
 	switch {
 	case err == nil && token != "":
 		p.see(w, r, "/checkout/"+token)
@@ -37,6 +38,6 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 // conflicts reports whether something was refused because of how a payment stands, which its
 // own page tells.
 func conflicts(err error) bool {
-	refused, ok := errors.AsType[*pay.Error](err)
-	return ok && refused.Code == pay.CodeConflictState
+	refused, ok := errors.AsType[*problem.Error](err)
+	return ok && refused.Code == problem.ConflictState
 }

@@ -24,7 +24,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -114,7 +115,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("GET /pay/{id}/state", p.state)
 	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a link that was cut off
 		route(part, func(http.ResponseWriter, *http.Request) error {
-			return pay.NewError(pay.CodeNotFound, "there is no such page")
+			return problem.New(problem.NotFound, "there is no such page")
 		})
 	}
 	route("GET /pay/{id}/qr.svg", p.qr)
@@ -143,7 +144,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 const leaving = policy + " https:"
 
 // secure sets a policy, and lets the shop's own origins embed the page.
-func secure(w http.ResponseWriter, policy string, b pay.Brand) {
+func secure(w http.ResponseWriter, policy string, b tenant.Brand) {
 	h, frames := w.Header(), "'none'"
 	h.Set("X-Frame-Options", "DENY")
 	if len(b.Frames) > 0 {
@@ -157,7 +158,7 @@ func secure(w http.ResponseWriter, policy string, b pay.Brand) {
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		secure(w, policy, pay.Brand{})
+		secure(w, policy, tenant.Brand{})
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
@@ -173,19 +174,19 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return
 	}
-	var shown *pay.Error
+	var shown *problem.Error
 	status, kind := http.StatusInternalServerError, "fault"
 	if errors.As(err, &shown) {
 		switch shown.Code {
-		case pay.CodeTransactionNotFound, pay.CodeNotFound:
+		case problem.TransactionNotFound, problem.NotFound:
 			status, kind = http.StatusNotFound, "unknown"
-		case pay.CodeCheckoutSessionNotFound:
+		case problem.CheckoutSessionNotFound:
 			status, kind = http.StatusNotFound, "session"
-		case pay.CodeConflictState:
+		case problem.ConflictState:
 			status, kind = http.StatusConflict, "moved"
-		case pay.CodeInvalidRequest:
+		case problem.InvalidRequest:
 			status, kind = http.StatusBadRequest, "bad"
-		case pay.CodeServiceUnavailable:
+		case problem.ServiceUnavailable:
 			status, kind = http.StatusServiceUnavailable, "busy"
 		}
 	}

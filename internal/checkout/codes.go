@@ -8,7 +8,7 @@ import (
 	"github.com/boombuler/barcode"
 	"github.com/boombuler/barcode/code128"
 	"github.com/boombuler/barcode/twooffive"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"rsc.io/qr"
 )
 
@@ -25,10 +25,10 @@ func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if shown.Data.QRCode == "" {
-		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no QR code")
+	if shown.Page.Data.QRCode == "" {
+		return problem.New(problem.TransactionNotFound, "this payment has no QR code")
 	}
-	code, err := qr.Encode(shown.Data.QRCode, qr.M)
+	code, err := qr.Encode(shown.Page.Data.QRCode, qr.M)
 	if err != nil {
 		return fmt.Errorf("QR code of %s: %w", shown.ID, err)
 	}
@@ -62,19 +62,19 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	digits := shown.Data.Barcode
+	digits := shown.Page.Data.Barcode
 	if digits == "" {
-		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no barcode")
+		return problem.New(problem.TransactionNotFound, "this payment has no barcode")
 	}
 	var code barcode.Barcode
-	if shown.Method == "boleto" && len(digits) == 44 {
+	if shown.Way.Method == "boleto" && len(digits) == 44 {
 		code, err = twooffive.Encode(digits, true)
 	} else {
 		code, err = code128.Encode(digits)
 	}
 	if err != nil { // a provider's may be longer than any barcode, or in letters that none has: the page has it as text
 		p.log.WarnContext(r.Context(), "a barcode cannot be drawn", "payment", shown.ID, "error", err)
-		return pay.NewError(pay.CodeTransactionNotFound, "this payment has no barcode that can be drawn")
+		return problem.New(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder
 	width, run := code.Bounds().Dx(), 0

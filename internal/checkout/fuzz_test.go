@@ -20,7 +20,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -55,7 +57,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.Onboarding.CreateMerchant(context.Background(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(context.Background(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func FuzzCodes(f *testing.F) {
 		// As adapters let them through, the longest of each.
 		upstream.data = pay.PaymentData{QRCode: provider.Exact(code, 2000), Barcode: provider.Exact(bars, 200)}
 		p, _, err := a.Payments.Create(context.Background(), who, payments.NewPayment{
-			Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"},
+			Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"golang.org/x/text/language"
 )
 
 // guess is the country that a shopper seems to come from, whose methods stand
 // first, and the one the shopper asks for, whose methods alone are shown. Each is
 // "" where there is no method for it.
-func guess(r *http.Request, rails []pay.Rail) (home, asked string) {
+func guess(r *http.Request, rails []acquirer.Rail) (home, asked string) {
 	here := func(alpha3 string) bool {
-		return slices.ContainsFunc(rails, func(r pay.Rail) bool { return r.Country == alpha3 })
+		return slices.ContainsFunc(rails, func(r acquirer.Rail) bool { return r.Country == alpha3 })
 	}
 	if c, ok := geo.Parse(r.URL.Query().Get("country")); ok && here(c.Alpha3) {
 		return c.Alpha3, c.Alpha3

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 const (
@@ -54,7 +55,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched, leave := p.watchers.enter(id, p.address(r))
 	if watched == nil {
-		return pay.NewError(pay.CodeServiceUnavailable, "too many pages watch: load the page again")
+		return problem.New(problem.ServiceUnavailable, "too many pages watch: load the page again")
 	}
 	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")

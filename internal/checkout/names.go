@@ -3,12 +3,12 @@ package checkout
 import (
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // called is what people call a rail: its network's name. One of the sandbox has the name of
 // what it stands for, in the shopper's language.
-func (v view) called(r pay.Rail) string {
+func (v view) called(r acquirer.Rail) string {
 	name, test := strings.CutSuffix(r.Name, " (test)")
 	switch name {
 	case "PIX":
@@ -25,7 +25,7 @@ func (v view) called(r pay.Rail) string {
 }
 
 // network is who takes the vouchers of a rail. The sandbox's is nobody: it has a name of its own.
-func (v view) network(r pay.Rail) string {
+func (v view) network(r acquirer.Rail) string {
 	if r.Name == "Cash (test)" {
 		return v.T("test_store")
 	}
@@ -33,13 +33,13 @@ func (v view) network(r pay.Rail) string {
 }
 
 // action is what a shopper has to do to pay by a rail.
-func (v view) action(r pay.Rail) string {
+func (v view) action(r acquirer.Rail) string {
 	switch {
 	case r.Method == "boleto":
 		return v.T("state_waiting_boleto")
-	case r.Channel == pay.CreditCard:
+	case r.Channel == acquirer.CreditCard:
 		return v.T("state_waiting_card")
-	case r.Channel == pay.Cash:
+	case r.Channel == acquirer.Cash:
 		return v.T("state_waiting_cash", "method", v.network(r))
 	}
 	return v.T("state_waiting", "method", v.called(r))
@@ -56,7 +56,7 @@ func (v view) document(kind string) string {
 }
 
 // channel is the sentence for where a rail is paid.
-func channel(r pay.Rail) string {
+func channel(r acquirer.Rail) string {
 	if r.Method == "boleto" { // hardly anybody brings cash
 		return "channel_boleto"
 	}
@@ -64,11 +64,11 @@ func channel(r pay.Rail) string {
 }
 
 // speed is the sentence for how soon a method's payment is known.
-func speed(r pay.Rail) string {
+func speed(r acquirer.Rail) string {
 	switch r.Channel {
-	case pay.CreditCard:
+	case acquirer.CreditCard:
 		return "time_instant"
-	case pay.Cash:
+	case acquirer.Cash:
 		return "time_days"
 	}
 	return "time_minutes"

@@ -13,6 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // view is what every page has.
@@ -137,7 +140,7 @@ func (v view) At(key string, when template.HTML) template.HTML {
 }
 
 // brand makes the page look like the shop.
-func (v *view) brand(p *Pages, s pay.Shop) {
+func (v *view) brand(p *Pages, s tenant.Shop) {
 	v.Shop = s.Name
 	if s.Brand.Color != "" {
 		v.Brand = p.root + "/checkout/brand/" + s.Brand.Color[1:] + ".css"
@@ -207,7 +210,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	target := shown.FormURL
+	target := shown.Page.FormURL
 	own := p.base + "/pay/" + shown.ID
 	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
 		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page shows itself in no frame
@@ -266,17 +269,17 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	v := paymentView{
-		view: p.view(r, s.Country, s.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID,
+		view: p.view(r, s.Way.Country, s.Page.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID,
 		Rail:  s.Rail.Method,
-		Plain: s.Local.Decimal(), Data: s.Data, Sandbox: !s.Live,
+		Plain: s.Price.Local.Decimal(), Data: s.Page.Data, Sandbox: !s.Live,
 	}
 	v.Method = v.called(s.Rail)
-	v.Amount = v.money(s.Local)
+	v.Amount = v.money(s.Price.Local)
 	if v.Watched = mayChange(s); v.Watched {
 		v.Refresh = refreshEvery
 	}
 	if v.State == "part_refunded" {
-		v.Refunded = v.money(money.New(s.Refunded, s.Local.Currency))
+		v.Refunded = v.money(money.New(s.Refunds.Local, s.Price.Local.Currency))
 	}
 	seen := "?status=" + string(s.Status) + "&state=" + v.State
 	v.LiveURL, v.StateURL = p.root+"/pay/"+s.ID+"/live"+seen, p.root+"/pay/"+s.ID+"/state"+seen
@@ -287,24 +290,24 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Earlier = p.along(r, "/pay/"+s.Earlier)
 	}
 	v.brand(p, s.Shop)
-	if s.Local.Currency != s.Amount.Currency {
-		v.USD = v.money(s.Amount)
-		v.Rate = v.rate(s.Amount, s.Local)
+	if s.Price.Local.Currency != s.Price.Amount.Currency {
+		v.USD = v.money(s.Price.Amount)
+		v.Rate = v.rate(s.Price.Amount, s.Price.Local)
 	}
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
 	if v.State == "waiting" {
 		v.Kind = kindOf(s.Payment)
-		v.CLABE = grouped(s.Data.CLABE)
+		v.CLABE = grouped(s.Page.Data.CLABE)
 		if !s.Times.Expires.IsZero() {
-			v.Deadline = v.when(s.Times.Expires, s.Country)
+			v.Deadline = v.when(s.Times.Expires, s.Way.Country)
 			v.Left = max(0, int64(s.Times.Expires.Sub(s.Now)/time.Second))
 		}
 		if v.Kind == "redirect" {
 			v.FormURL = v.BankURL
-			if s.FormURL != "" && !strings.HasPrefix(s.FormURL, p.base+"/pay/") {
-				v.FormURL, v.Outside = s.FormURL, true
+			if s.Page.FormURL != "" && !strings.HasPrefix(s.Page.FormURL, p.base+"/pay/") {
+				v.FormURL, v.Outside = s.Page.FormURL, true
 			}
 		}
 		if v.Kind == "voucher" || v.Kind == "boleto" {
@@ -315,7 +318,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		}
 	}
 	if v.State == "paid" && !s.Times.Completed.IsZero() {
-		v.PaidAt = v.dated(s.Times.Completed, s.Country)
+		v.PaidAt = v.dated(s.Times.Completed, s.Way.Country)
 	}
 	v.Heading = v.T("state_" + v.State)
 	if v.State == "waiting" {
@@ -351,13 +354,13 @@ func stateOf(s pay.Status) string {
 // kindOf is what the shopper has to do.
 func kindOf(p pay.Payment) string {
 	switch {
-	case p.Data.QRCode != "":
+	case p.Page.Data.QRCode != "":
 		return "pix"
-	case p.Data.CLABE != "":
+	case p.Page.Data.CLABE != "":
 		return "spei"
-	case p.Method == "boleto" && p.Data.Reference != "":
+	case p.Way.Method == "boleto" && p.Page.Data.Reference != "":
 		return "boleto"
-	case p.Data.Barcode != "" || p.Data.Reference != "":
+	case p.Page.Data.Barcode != "" || p.Page.Data.Reference != "":
 		return "voucher"
 	}
 	return "redirect"
@@ -365,7 +368,7 @@ func kindOf(p pay.Payment) string {
 
 // declineKey is the sentence for a failure by a rail; what we have no sentence for is
 // told in general.
-func declineKey(f pay.Failure, r pay.Rail) string {
+func declineKey(f pay.Failure, r acquirer.Rail) string {
 	switch f.Code {
 	case "expired", "abandoned":
 		return "declined_unpaid"
@@ -373,11 +376,11 @@ func declineKey(f pay.Failure, r pay.Rail) string {
 	if f.Decline == "document_irregular" { // whatever code an adapter gives it: nobody blocked the shopper
 		return "declined_document"
 	}
-	switch pay.Code(f.Code) {
-	case pay.CodeInsufficientFunds, pay.CodeExpiredCard, pay.CodeFraudBlocked, pay.CodeThreeDSFailed, pay.CodeCascadeExhausted:
+	switch problem.Code(f.Code) {
+	case problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSFailed, problem.CascadeExhausted:
 		return "declined_" + f.Code
 	}
-	if r.Channel == pay.Cash || r.Method == "wallet" { // no bank has a part in it
+	if r.Channel == acquirer.Cash || r.Method == "wallet" { // no bank has a part in it
 		return "declined_any"
 	}
 	return "declined_other"
@@ -396,7 +399,7 @@ func grouped(digits string) string {
 // for the shopper to see. Empty where the shop gave none, or none that a
 // browser should follow.
 func back(p pay.Payment) (address, host string) {
-	u, err := url.Parse(p.ReturnURL)
+	u, err := url.Parse(p.Page.ReturnURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", ""
 	}

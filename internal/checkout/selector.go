@@ -19,6 +19,9 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
@@ -156,10 +159,10 @@ func (v *selectorView) find(id string) (method, bool) {
 func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	if err := r.ParseForm(); err != nil {
-		return pay.NewError(pay.CodeInvalidRequest, "the form cannot be read")
+		return problem.New(problem.InvalidRequest, "the form cannot be read")
 	}
 	s, token, err := p.visit(r)
-	if refused, ok := errors.AsType[*pay.Error](err); ok && refused.Code == pay.CodeCheckoutSessionNotFound {
+	if refused, ok := errors.AsType[*problem.Error](err); ok && refused.Code == problem.CheckoutSessionNotFound {
 		p.see(w, r, "/checkout/"+url.PathEscape(r.PathValue("token"))) // whose page says so
 		return nil
 	}
@@ -171,7 +174,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 		return p.chosenBefore(w, r, s.Payment, chosen)
 	}
 	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if pay.Unprintable(r) { // what comes along with a copied number
+		if problem.Unprintable(r) { // what comes along with a copied number
 			return -1
 		}
 		return r
@@ -215,7 +218,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 	if err != nil {
 		return err
 	}
-	if chosen == "" || shown.RailID == chosen {
+	if chosen == "" || shown.Way.RailID == chosen {
 		p.leave(w, r, payment)
 		return nil
 	}
@@ -225,7 +228,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 
 // pick makes the payment. What the shopper can mend comes back as the kind of a mistake;
 // a payment that exists, whoever made it and however it stands, as its id.
-func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, problem string, err error) {
+func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, wrong string, err error) {
 	_, made, err := p.app.Sessions.SelectMethod(r.Context(), token, payments.Choice{
 		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
 	})
@@ -235,16 +238,16 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 	if held := heldBy(err); held != "" {
 		return held, "", nil
 	}
-	var shown *pay.Error
+	var shown *problem.Error
 	if !errors.As(err, &shown) {
 		return "", "", err
 	}
 	switch shown.Code {
-	case pay.CodeCheckoutSessionAlreadyCompleted:
+	case problem.CheckoutSessionAlreadyCompleted:
 		return shown.Details.ExistingTxID, "", nil
-	case pay.CodeAmountOutOfLimits, pay.CodeUnsupportedMethod, pay.CodeUnsupportedCurrency, pay.CodeUnsupportedCountry:
+	case problem.AmountOutOfLimits, problem.UnsupportedMethod, problem.UnsupportedCurrency, problem.UnsupportedCountry:
 		return "", notPayable, nil
-	case pay.CodeMissingField, pay.CodeInvalidRequest:
+	case problem.MissingField, problem.InvalidRequest:
 		return "", notTaken, nil
 	}
 	return "", "", err
@@ -253,7 +256,7 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 // heldBy is the payment that holds money of the order, where that is why another one is
 // refused; else "".
 func heldBy(err error) string {
-	if shown, ok := errors.AsType[*pay.Error](err); ok && shown.Details.Reason == pay.PaymentReceived {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Details.Reason == pay.PaymentReceived {
 		return shown.Details.ExistingTxID
 	}
 	return ""
@@ -264,7 +267,7 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 	p.see(w, r, "/c/"+payment)
 }
 
-func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, pay.Shop, error) {
+func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tenant.Shop, error) {
 	_, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
 	if err != nil {
 		return selectorView{}, shop, err
@@ -385,12 +388,12 @@ func second(a, b bool) int {
 
 // elsewhere reports whether a country has no method of its own: the sandbox
 // offers all of them then.
-func (p *Pages) elsewhere(s pay.Session, rails []pay.Rail, country string) bool {
-	here := func(r pay.Rail) bool { return r.Country == country }
+func (p *Pages) elsewhere(s pay.Session, rails []acquirer.Rail, country string) bool {
+	here := func(r acquirer.Rail) bool { return r.Country == country }
 	return !s.Live && !slices.ContainsFunc(rails, here)
 }
 
-func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place string) method {
+func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place string) method {
 	local, allowed := p.app.Sessions.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
@@ -424,7 +427,7 @@ func (p *Pages) method(v selectorView, s pay.Session, rail pay.Rail, place strin
 }
 
 // price writes a rail's fee.
-func (v view) price(f pay.Fee) string {
+func (v view) price(f money.Fee) string {
 	var parts []string
 	if f.Bps > 0 || f.Flat == 0 {
 		_, point := marks(v.country)
@@ -444,7 +447,7 @@ func (v view) price(f pay.Fee) string {
 }
 
 // placesOf are the countries that have a method, by name.
-func placesOf(rails []pay.Rail, name func(string) string) []option {
+func placesOf(rails []acquirer.Rail, name func(string) string) []option {
 	var list []option
 	for _, rail := range rails {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Code == rail.Country }) {
@@ -457,7 +460,7 @@ func placesOf(rails []pay.Rail, name func(string) string) []option {
 
 // abandoned is the shop's address for a shopper who does not want to pay.
 func abandoned(s pay.Session) (address, host string) {
-	return back(pay.Payment{ReturnURL: s.ReturnURL})
+	return back(pay.Payment{Page: pay.PaymentPage{ReturnURL: s.ReturnURL}})
 }
 
 // listed is a part of the methods, for the template that shows them.

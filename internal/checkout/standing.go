@@ -13,7 +13,7 @@ import (
 func standing(s payments.Shown) string {
 	switch s.Status {
 	case pay.Refunded:
-		if s.Refunded < s.Local.Minor {
+		if s.Refunds.Local < s.Price.Local.Minor {
 			return "part_refunded"
 		}
 		return stateOf(s.Status)

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,11 +54,11 @@ func ours() told {
 	m.connected(&web.Connections{})
 	t := told{labels: map[string][]string{"up": nil}, values: map[string][]string{
 		"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"},
-		"environment": {string(pay.Sandbox), string(pay.Production)}, "result": append(delivery.AttemptResults(), "done", "failed", spansSent, spansLost),
+		"environment": {string(tenant.Sandbox), string(tenant.Production)}, "result": append(delivery.AttemptResults(), "done", "failed", spansSent, spansLost),
 		"outcome":   {string(mails.MailSent), string(mails.MailRetried), string(mails.MailFailed)},
 		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
 		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},
-		"bucket": slices.Collect(maps.Keys(api.NewGate(nil, nil, nil, nil, time.Now).Refusals())),
+		"bucket": slices.Collect(maps.Keys(gate.New(nil, nil, nil, nil, time.Now).Refusals())),
 	}}
 	for _, s := range pay.Statuses() {
 		t.values["status"] = append(t.values["status"], string(s))

@@ -1,16 +1,16 @@
 package daemon
 
 import (
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // storeCollector reads what this process counts when it is asked. It asks no database.
 type storeCollector struct {
 	app  *app.App
-	gate *api.Gate
+	gate *gate.Gate
 }
 
 var (
@@ -124,8 +124,8 @@ func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueTy
 		tell(callsDesc, prometheus.CounterValue, float64(n.N), labels...)
 		tell(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
 	}
-	for _, f := range c.app.Payouts.FloatsSeen() {
-		labels := []string{f.Account, string(pay.EnvironmentOf(f.Live)), string(f.Currency)}
+	for _, f := range c.app.Floats.Seen() {
+		labels := []string{f.Account, string(tenant.EnvironmentOf(f.Live)), string(f.Currency)}
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
 		if f.Unknown == "" {

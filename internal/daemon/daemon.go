@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -312,14 +313,14 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 }
 
 // wire puts together what serves, and lets it begin.
-func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *api.Limits) error {
+func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Limits) error {
 	a := s.App
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	s.verification = verify.New(a, c.Log)
 	metrics.watch(s.redis)
-	gate := api.NewGate(limits, c.Proxies, a, c.Log, c.Now)
+	gate := gate.New(limits, c.Proxies, a, c.Log, c.Now)
 	metrics.of(a, gate, c.Version)
 	eye := newObserver(c, metrics)
 	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate)
@@ -399,7 +400,7 @@ func (l listeners) close() (err error) {
 }
 
 // handler is everything on the public listener.
-func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Pages, gate *api.Gate) http.Handler {
+func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	s.tellHealth(mux)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 	"golang.org/x/sync/singleflight"
@@ -51,7 +51,7 @@ func starting(log *slog.Logger) http.Handler {
 	return web.Identify(answers, func() string { return new(id.Maker).New("req_", time.Now()) })
 }
 
-var errStarting = pay.NewError(pay.CodeServiceUnavailable, "the service starts, or waits for its database: retry with backoff")
+var errStarting = problem.New(problem.ServiceUnavailable, "the service starts, or waits for its database: retry with backoff")
 
 // tellHealth adds what balancers and supervisors ask.
 func (s *Service) tellHealth(mux *http.ServeMux) {

@@ -6,34 +6,34 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Limits is how many requests are taken (LIMIT-6; docs/OPERATIONS.md).
 // DefaultLimits has the usual figures.
 type Limits struct {
-	Tiers   map[pay.Tier]int // requests a second of a merchant in an environment
-	Sandbox int              // what every merchant has in the sandbox at least
-	Logins  int              // failed logins a minute, of a key and of an address
-	Poll    time.Duration    // between two reads of one payment
-	Open    int              // requests a second of an address to routes without credentials
-	Refused int              // requests a second of an address whose credentials are refused
-	Redis   string           // redis://… for limits that all nodes share; empty: each node by itself
+	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment
+	Sandbox int                 // what every merchant has in the sandbox at least
+	Logins  int                 // failed logins a minute, of a key and of an address
+	Poll    time.Duration       // between two reads of one payment
+	Open    int                 // requests a second of an address to routes without credentials
+	Refused int                 // requests a second of an address whose credentials are refused
+	Redis   string              // redis://… for limits that all nodes share; empty: each node by itself
 }
 
 // DefaultLimits are those that the documentation tells.
 func DefaultLimits() Limits {
 	return Limits{
-		Tiers:   map[pay.Tier]int{pay.Starter: 25, pay.Standard: 100, pay.Premium: 500, pay.Trusted: 2000},
+		Tiers:   map[tenant.Tier]int{tenant.Starter: 25, tenant.Standard: 100, tenant.Premium: 500, tenant.Trusted: 2000},
 		Sandbox: 100, Logins: 10, Poll: 5 * time.Second, Open: 20, Refused: 10,
 	}
 }
 
 // check refuses figures that would lock everybody out.
 func (l Limits) check() error {
-	for _, tier := range pay.Tiers() {
+	for _, tier := range tenant.Tiers() {
 		if l.Tiers[tier] < 1 {
 			return fmt.Errorf("rate limits: tier %s needs at least 1 request a second", tier)
 		}
@@ -51,11 +51,11 @@ func (l Limits) check() error {
 
 // openLimits returns the API's limits, nil for none, and the Redis that they are
 // shared in, nil without one. The figures have been checked.
-func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *api.Limits, shared *limit.Redis, err error) {
+func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *gate.Limits, shared *limit.Redis, err error) {
 	if l == nil {
 		return nil, nil, nil
 	}
-	limits = &api.Limits{
+	limits = &gate.Limits{
 		Limiter: limit.NewLocal(), Tiers: l.Tiers, Sandbox: l.Sandbox, Logins: l.Logins, Poll: l.Poll, Open: l.Open, Refused: l.Refused,
 	}
 	if l.Redis != "" {

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/work"
@@ -81,8 +81,8 @@ func newMetrics() *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// A counter that begins with its first event has no increase by it.
 	for _, result := range delivery.AttemptResults() {
-		m.attempts.WithLabelValues(string(pay.Sandbox), result)
-		m.attempts.WithLabelValues(string(pay.Production), result)
+		m.attempts.WithLabelValues(string(tenant.Sandbox), result)
+		m.attempts.WithLabelValues(string(tenant.Production), result)
 	}
 	for _, end := range store.TransactionEnds() {
 		m.written.WithLabelValues(string(end))
@@ -105,7 +105,7 @@ func (m *metrics) sent(spans int, err error) {
 }
 
 // of tells of a service, too, and of the program that it is.
-func (m *metrics) of(a *app.App, gate *api.Gate, version string) {
+func (m *metrics) of(a *app.App, gate *gate.Gate, version string) {
 	m.registry.MustRegister(storeCollector{a, gate}, &gauges{app: a, first: time.Now()})
 	build := newBuildInfo()
 	build.WithLabelValues(version, runtime.Version(), a.Engine()).Set(1)
@@ -128,7 +128,7 @@ func (m *metrics) meter() base.Meter {
 				}
 			},
 		},
-		Attempted: func(environment pay.Environment, result string, took time.Duration) {
+		Attempted: func(environment tenant.Environment, result string, took time.Duration) {
 			m.attempts.WithLabelValues(string(environment), result).Inc()
 			m.reply.WithLabelValues(string(environment)).Observe(took.Seconds())
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -37,7 +37,7 @@ func plainly(t *testing.T, test func(t *testing.T, s *service)) {
 func (s *service) account(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
 	t.Helper()
 	n := acquiring.NewAccount{
-		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: pay.DefaultPriority,
+		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: acquirer.DefaultPriority,
 		Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": id + "-hush"},
 	}
 	for _, change := range more {
@@ -274,7 +274,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 		live := o.live()
 		bounded := func(low, high int64) func(*acquiring.NewAccount) {
 			return func(n *acquiring.NewAccount) {
-				n.Terms = []pay.RailTerms{{Rail: "pix.BRA", Limits: []pay.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
+				n.Terms = []acquirer.RailTerms{{Rail: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
 			}
 		}
 		s.account(t, "small", u, bounded(10_00, 60_00))
@@ -367,14 +367,14 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
 			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
 			"pix.BRA has terms and is not on": func(n *acquiring.NewAccount) {
-				n.Rails, n.Terms = []string{"spei.MEX"}, []pay.RailTerms{{Rail: "pix.BRA"}}
+				n.Rails, n.Terms = []string{"spei.MEX"}, []acquirer.RailTerms{{Rail: "pix.BRA"}}
 			},
 			"the limits of all rails are none: BRL:5-1": func(n *acquiring.NewAccount) {
-				n.Terms = []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
+				n.Terms = []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is not one: 101%": func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &pay.Fee{Bps: 101_00}}} },
+			"the price of all rails is not one: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
 			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
-			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]pay.RailTerms, 2) },
+			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]acquirer.RailTerms, 2) },
 		} {
 			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)

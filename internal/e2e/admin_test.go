@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -143,11 +143,11 @@ func plainAccount(id string, u *providertest.Upstream, more string) string {
 
 // did fails the test unless the audit log has one entry of the act, in the name of
 // the operator and of the reply's request.
-func (op operator) did(t *testing.T, act pay.Act, object string, r reply) {
+func (op operator) did(t *testing.T, act audit.Act, object string, r reply) {
 	t.Helper()
 	list, err := op.App.Audit(ctx, "", "", time.Time{}, 1000)
 	must(t, err)
-	var found []pay.AuditEntry
+	var found []audit.Entry
 	for _, e := range list {
 		if strings.Contains(fmt.Sprint(e), "hush") || strings.Contains(fmt.Sprint(e), "key-1") {
 			t.Errorf("the audit log tells a secret: %+v", e)
@@ -156,7 +156,7 @@ func (op operator) did(t *testing.T, act pay.Act, object string, r reply) {
 			found = append(found, e)
 		}
 	}
-	if len(found) != 1 || found[0].By.Kind != pay.ByOperator || found[0].By.ID != op.name || found[0].By.IP != "127.0.0.1" {
+	if len(found) != 1 || found[0].By.Kind != audit.ByOperator || found[0].By.ID != op.name || found[0].By.IP != "127.0.0.1" {
 		t.Errorf("the audit log has %+v of %s, want one entry by %s", found, act, op.name)
 	}
 }
@@ -180,7 +180,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		}
 		asOpened := `"status":"enabled","priority":7,"rails":["pix.BRA"],"allRails":false,"terms":[{"price":"2%+0.3","limits":["BRL:1-500"]}]`
 		opened.is(t, http.StatusCreated, bank(1, asOpened))
-		op.did(t, pay.ProviderAdded, "bank", opened)
+		op.did(t, audit.ProviderAdded, "bank", opened)
 		paid := live.create(t, live.pix(t))
 		op.get(t, "/accounts/bank").is(t, http.StatusOK, bank(1, asOpened))
 		op.get(t, "/accounts").is(t, http.StatusOK, `{"data":[`+bank(1, asOpened)+`]}`)
@@ -189,7 +189,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		changed := op.patch(t, "/accounts/bank", `{"version":1,"priority":3,"rails":[],"terms":[]}`)
 		asChanged := `"status":"enabled","priority":3,"rails":["pix.BRA","spei.MEX"],"allRails":true,"terms":[]`
 		changed.is(t, http.StatusOK, bank(2, asChanged))
-		op.did(t, pay.ProviderChanged, "bank", changed)
+		op.did(t, audit.ProviderChanged, "bank", changed)
 		op.patch(t, "/accounts/bank", `{"version":2}`).is(t, http.StatusOK, bank(2, asChanged)) // nothing is no change
 		op.patch(t, "/accounts/bank", `{"version":1,"priority":9}`).refused(t, "409 conflict_state conflict_error reason=version")
 
@@ -206,19 +206,19 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		if at := rotated.text(t, "rotatedAt"); at == "" {
 			t.Errorf("it is not told when: %s", rotated)
 		}
-		op.did(t, pay.ProviderRotated, "bank", rotated)
+		op.did(t, audit.ProviderRotated, "bank", rotated)
 		op.told(t, u, paid, 1, "paid", "bank-hush-2").want(t, http.StatusOK)
 		if got := live.status(t, paid); got != "completed" {
 			t.Errorf("a notification with the new secret leaves the payment %s", got)
 		}
 
 		disabled := op.post(t, "/accounts/second/disable", "").want(t, http.StatusOK)
-		op.did(t, pay.ProviderDisabled, "second", disabled)
+		op.did(t, audit.ProviderDisabled, "second", disabled)
 		op.post(t, "/accounts/second/disable", "").is(t, http.StatusOK, string(disabled.body)) // twice changes nothing
 		if r := live.post(t, "/payments", live.pix(t)); r.status == http.StatusCreated {
 			t.Errorf("a disabled account took a payment: %s", r)
 		}
-		op.did(t, pay.ProviderEnabled, "second", op.post(t, "/accounts/second/enable", "").want(t, http.StatusOK))
+		op.did(t, audit.ProviderEnabled, "second", op.post(t, "/accounts/second/enable", "").want(t, http.StatusOK))
 		open := live.create(t, live.pix(t))
 		op.remove(t, "/accounts/second").refused(t, "409 conflict_state conflict_error reason=open_payments")
 		op.told(t, u2, open, 2, "paid", "second-hush").want(t, http.StatusOK)
@@ -226,7 +226,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		if removed.text(t, "status") != "removed" || removed.text(t, "credentials") != "[]" {
 			t.Errorf("removed: %s", removed)
 		}
-		op.did(t, pay.ProviderRemoved, "second", removed)
+		op.did(t, audit.ProviderRemoved, "second", removed)
 		op.remove(t, "/accounts/bank?force=true").want(t, http.StatusOK)
 		op.get(t, "/accounts").is(t, http.StatusOK, `{"data":[]}`)
 		if r := op.get(t, "/accounts?all=true").want(t, http.StatusOK); strings.Count(string(r.body), `"status":"removed"`) != 2 {
@@ -264,7 +264,7 @@ func TestOperatorsDoNotOverwriteEachOther(t *testing.T) {
 			}
 			who := []operator{op, bo}[won]
 			replies[won].want(t, http.StatusOK)
-			who.did(t, pay.ProviderChanged, "bank", replies[won])
+			who.did(t, audit.ProviderChanged, "bank", replies[won])
 			replies[1-won].refused(t, "409 conflict_state conflict_error reason=version")
 			if got := op.get(t, "/accounts/bank").text(t, "priority"); got != fmt.Sprint(10*version+won) {
 				t.Errorf("the priority is %s, and %s set another one", got, who.name)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -118,7 +118,7 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		}
 		list, err := op.App.Audit(ctx, "", "", op.clock.now().Add(-century), 1000)
 		must(t, err)
-		if n := len(slices.DeleteFunc(list, func(e pay.AuditEntry) bool { return !strings.HasPrefix(string(e.Act), "provider.") })); n != 1 {
+		if n := len(slices.DeleteFunc(list, func(e audit.Entry) bool { return !strings.HasPrefix(string(e.Act), "provider.") })); n != 1 {
 			t.Errorf("%d entries of provider accounts, and one act was done", n)
 		}
 	})

@@ -14,7 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // atOnce sends requests on a connection each, whose last bytes leave together.
@@ -46,7 +47,7 @@ func (s *service) atOnce(t *testing.T, requests []string) {
 func TestGuessesAtOnceAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := startLimited(t, database, func(l *daemon.Limits) { l.Refused = 2 }) // 10 at once; the clock stands
-		o := s.of(t, pay.Starter)
+		o := s.of(t, tenant.Starter)
 		var logins, keys []string
 		for i := range 60 {
 			body := loginBody(o.Sandbox.Publishable, fmt.Sprintf("sk_test_wrong%030d", i))
@@ -102,12 +103,12 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 				chosen = shop{service: s}.post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`).status
 			})
 			who := privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
-			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
+			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 			must(t, err)
 			if len(found.Payments)+len(found.Sessions) == 0 {
 				t.Error("an export finds nothing of a shopper whose data is there before and after")
 			}
-			done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, who, false)
+			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, who, false)
 			must(t, err)
 			all.Wait()
 			if chosen == http.StatusCreated && len(done.Kept) == 0 {

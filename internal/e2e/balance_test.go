@@ -150,7 +150,7 @@ func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 		}
 		o.get(t, "/payment-methods?country=xx").refused(t, "400 invalid_request invalid_request_error param=country issues=country")
 		o.get(t, "/payment-methods?channel=online").refused(t, "400 invalid_request invalid_request_error param=channel issues=channel")
-		o.get(t, "/payment-methods?country=xx&channel=x").refused(t, "400 invalid_request invalid_request_error param=country issues=country,channel")
+		o.get(t, "/payment-methods?country=xx&channel=x").refused(t, "400 invalid_request invalid_request_error param=channel issues=channel,country")
 
 		live := o.live().get(t, "/payment-methods").want(t, http.StatusOK)
 		rows, _ := live.at(t, "methods")

@@ -18,11 +18,13 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var (
-	carla = pay.Actor{Kind: pay.ByOperator, ID: "carla"}
-	bruno = pay.Actor{Kind: pay.ByOperator, ID: "bruno"}
+	carla = audit.Actor{Kind: audit.ByOperator, ID: "carla"}
+	bruno = audit.Actor{Kind: audit.ByOperator, ID: "bruno"}
 )
 
 // fileShop is a verified and funded production merchant whose wallet a bank-file account pays.
@@ -33,7 +35,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) shop
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)

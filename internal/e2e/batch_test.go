@@ -11,6 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -22,10 +24,10 @@ func (o shop) captured(t *testing.T, id string, at time.Time) pay.Change {
 	rate, err := money.ParseRate("1")
 	must(t, err)
 	p, err := pay.Create(pay.Order{
-		ID: pay.PaymentPrefix + id, Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
-		Rail: pay.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []pay.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
-			Fee: pay.Fee{Bps: 299, Flat: 30}},
-		Country: "USA", Terms: pay.TermsOf(pay.Standard),
+		ID: pay.PaymentPrefix + id, Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
+		Rail: acquirer.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
+			Fee: money.Fee{Bps: 299, Flat: 30}},
+		Country: "USA", Terms: tenant.TermsOf(tenant.Standard),
 	}, at)
 	must(t, err)
 	route := pay.Route{Provider: "sandbox-1"}

@@ -15,7 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -30,7 +34,7 @@ func notPending(status string) string {
 func TestPendingPaymentIsCanceled(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		hook := o.inbox(t, `"payment.failed"`)
+		in := o.inbox(t, `"payment.failed"`)
 		for _, m := range sandboxMethods {
 			if m.status != "pending" {
 				continue
@@ -52,10 +56,10 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 			if _, err := s.App.Sessions.RetryPayment(ctx, id); err == nil {
 				t.Error("the shopper of a canceled payment may try again")
 			}
-			eventually(t, "the inbox is told", func() bool { return strings.Contains(string(hook.get(t, hook.path("/inbox")).body), id) })
+			eventually(t, "the inbox is told", func() bool { return strings.Contains(string(in.get(t, in.path("/inbox")).body), id) })
 			story, err := s.App.Story(ctx, id)
 			must(t, err)
-			if n := strings.Count(story, string(pay.PaymentFailed)); n == 0 || strings.Contains(story, string(pay.PaymentCompleted)) {
+			if n := strings.Count(story, string(hook.PaymentFailed)); n == 0 || strings.Contains(story, string(hook.PaymentCompleted)) {
 				t.Errorf("the story of a canceled payment:\n%s", story)
 			}
 			shown, err := s.App.Sessions.Shown(ctx, id)
@@ -92,10 +96,10 @@ func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 		s.shop(t).post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
 		o.live().post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
 		o.post(t, "/payments/TXN-none/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
-		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead, pay.RightRefunds, pay.RightSandbox}})
+		reader := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead, tenant.RightRefunds, tenant.RightSandbox}})
 		reader.post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 forbidden permission_error")
 		o.as(o.Sandbox.Publishable).post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 key_kind_not_allowed permission_error")
-		till := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightPayments}})
+		till := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightPayments}})
 		till.post(t, "/payments/"+pending+"/cancel", "").want(t, http.StatusOK)
 	})
 }
@@ -225,7 +229,7 @@ func newEndingTill() *endingTill {
 // voucher makes one.
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
-	p, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	if p.Status != pay.Pending {
 		t.Fatalf("the voucher is %s", p)
@@ -236,8 +240,8 @@ func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 // refusedCancel fails the test unless a cancel was refused in a status.
 func refusedCancel(t *testing.T, err error, from pay.Status) {
 	t.Helper()
-	shown, ok := errors.AsType[*pay.Error](err)
-	if !ok || shown.Code != pay.CodeConflictState || shown.Details.From != from {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok || shown.Code != problem.ConflictState || shown.Details.From != string(from) {
 		t.Errorf("the cancel says %v, want a conflict with a payment that is %s", err, from)
 	}
 }
@@ -373,7 +377,7 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				must(t, err)
 				if told {
 					for _, n := range b.Send(sandbox.Notification{
-						ID: "ntf_1", Reference: p.Reference(1), Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
+						ID: "ntf_1", Reference: p.Reference(1), Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
 					}) {
 						must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 					}

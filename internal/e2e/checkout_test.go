@@ -15,7 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -209,8 +209,8 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
 		logo, err := onboarding.ReadLogo(picture.Bytes())
 		must(t, err)
-		_, err = s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(pay.Brand) pay.Brand {
-			return pay.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
+		_, err = s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(tenant.Brand) tenant.Brand {
+			return tenant.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
 		}, &logo)
 		must(t, err)
 		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)

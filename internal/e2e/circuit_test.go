@@ -16,7 +16,7 @@ const openAfter = 10 // failures in a row
 
 // broken makes an endpoint that answers with an error, and lets it fail until
 // its circuit is open.
-func (o shop) broken(t *testing.T) (*receiver, hook) {
+func (o shop) broken(t *testing.T) (*receiver, subscribed) {
 	t.Helper()
 	endpoint := o.receive(t)
 	endpoint.answers(respond(http.StatusServiceUnavailable))
@@ -38,7 +38,7 @@ func (o shop) broken(t *testing.T) (*receiver, hook) {
 }
 
 // tries adds up the attempts of the deliveries that a query selects.
-func (h hook) tries(t *testing.T, query string) (n int) {
+func (h subscribed) tries(t *testing.T, query string) (n int) {
 	t.Helper()
 	r := h.log(t, query)
 	list, _ := r.at(t, "data")
@@ -53,7 +53,7 @@ func (h hook) tries(t *testing.T, query string) (n int) {
 
 // counts waits until the log counts as many tries as the endpoint saw calls: a
 // try is written after its answer.
-func (h hook) counts(t *testing.T, calls int) {
+func (h subscribed) counts(t *testing.T, calls int) {
 	t.Helper()
 	tries := 0
 	eventually(t, fmt.Sprintf("%d tries are counted", calls), func() bool {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -419,7 +421,7 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		accepted, claim := late()
 		o.post(t, "/claims/"+claim+"/accept", "").refused(t, "409 conflict_state conflict_error from=pending action=accept")
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
-		if e, ok := err.(*pay.Error); !ok || e.Code != pay.CodeConflictState {
+		if e, ok := err.(*problem.Error); !ok || e.Code != problem.ConflictState {
 			t.Errorf("late money was withdrawn: %v", err)
 		}
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
@@ -469,22 +471,22 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		refunded := o.refund(t, o.create(t, card), `{"amount":10}`).want(t, http.StatusOK)
-		e := o.act(t, pay.RefundOpened, refunded.text(t, "refundId"))
+		e := o.act(t, audit.RefundOpened, refunded.text(t, "refundId"))
 		o.byRequest(t, e, refunded)
 		if e.Details["payment"] != refunded.text(t, "transactionId") || e.Details["amount"] != "10.00 USD" {
 			t.Errorf("the refund's entry tells %v", e.Details)
 		}
 		_, first := o.dispute(t, false)
 		answered := o.post(t, "/claims/"+first+"/evidence", words).want(t, http.StatusCreated)
-		o.byRequest(t, o.act(t, pay.EvidenceSubmitted, first), answered)
+		o.byRequest(t, o.act(t, audit.EvidenceSubmitted, first), answered)
 		_, err := s.App.Claims.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
 		must(t, err)
-		if e := o.act(t, pay.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
+		if e := o.act(t, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
 			t.Errorf("the ruling's entry tells %v", e.Details)
 		}
 		_, second := o.dispute(t, false)
 		accepted := o.post(t, "/claims/"+second+"/accept", "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, pay.ClaimAccepted, second), accepted)
+		o.byRequest(t, o.act(t, audit.ClaimAccepted, second), accepted)
 		// What is refused was not done.
 		before := len(o.acts(t))
 		o.post(t, "/claims/"+second+"/accept", "").want(t, http.StatusConflict)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // endpoint is an operation with a request that would be good.
@@ -98,8 +98,8 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		login := o.pair(t)
 		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
 
-		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: scope, Kind: pay.Secret})
+		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+		revoked, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: scope, Kind: tenant.Secret})
 		must(t, err)
 		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
 		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
@@ -242,7 +242,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 func TestUnstorableShopIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
-		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID}, Kind: pay.Secret})
+		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID}, Kind: tenant.Secret})
 		must(t, err)
 		whole := shop{service: s, credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
@@ -261,7 +261,7 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		o := s.shop(t)
 		keys, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		must(t, err)
-		old := keys[slices.IndexFunc(keys, func(k pay.Key) bool { return k.Kind == pay.Secret && !k.Live })]
+		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
 		s.clock.advance(10 * day)
 		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
 			t.Errorf("a grace of nearly nothing: %v", err)

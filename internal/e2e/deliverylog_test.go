@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// hook is a subscription during a test.
-type hook struct {
+// subscribed is a subscription during a test.
+type subscribed struct {
 	shop
 	id     string
 	secret string
 }
 
-func (o shop) hook(t *testing.T, url, events string) hook {
+func (o shop) hook(t *testing.T, url, events string) subscribed {
 	t.Helper()
 	r := o.subscribe(t, url, events)
-	return hook{o, r.text(t, "id"), r.text(t, "secret")}
+	return subscribed{o, r.text(t, "id"), r.text(t, "secret")}
 }
 
-func (h hook) path(rest string) string { return "/webhooks/" + h.id + rest }
+func (h subscribed) path(rest string) string { return "/webhooks/" + h.id + rest }
 
 // log lists the deliveries that a query selects.
-func (h hook) log(t *testing.T, query string) reply {
+func (h subscribed) log(t *testing.T, query string) reply {
 	t.Helper()
 	return h.get(t, h.path("/deliveries"+query)).want(t, http.StatusOK)
 }
 
 // last waits until the newest delivery has a status, and returns it in full.
-func (h hook) last(t *testing.T, status string) reply {
+func (h subscribed) last(t *testing.T, status string) reply {
 	t.Helper()
 	id := ""
 	eventually(t, "the newest delivery is "+status, func() bool {
@@ -50,7 +50,7 @@ func (h hook) last(t *testing.T, status string) reply {
 
 // dead fails the newest delivery until it is a dead letter, and returns it. The
 // endpoint answers with an error.
-func (h hook) dead(t *testing.T) reply {
+func (h subscribed) dead(t *testing.T) reply {
 	t.Helper()
 	for _, delay := range delays {
 		h.last(t, "failed")
@@ -134,7 +134,7 @@ func TestLastErrorIsOneOfSixWords(t *testing.T) {
 		closed, err := net.Listen("tcp", "127.0.0.1:0")
 		must(t, err)
 		must(t, closed.Close())
-		hooks := map[string]hook{}
+		hooks := map[string]subscribed{}
 		for word, url := range map[string]string{
 			"http_status": plain.URL, "refused": "http://" + closed.Addr().String(), "dns": "http://nowhere.invalid/",
 			"tls": strings.Replace(plain.URL, "http://", "https://", 1),

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -53,7 +54,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		must(t, err)
 	}
 	plainly(t, func(t *testing.T, s *service) {
-		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		must(t, err)
 		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
 		upstreams := map[string]*providertest.Upstream{}

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 const day = 24 * time.Hour
@@ -103,7 +104,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 		}
 		o.rule(t, d, "won")
 		eventually(t, "all is told", func() bool { return strings.Count(types(in.deliveries()), "claim.resolved") == 2 })
-		_, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
+		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
 		must(t, err)
 		for _, event := range []string{"payment.refunded", "claim.resolved"} {
 			log := o.get(t, "/webhooks/"+hook+"/deliveries?event="+event).want(t, http.StatusOK)
@@ -129,7 +130,7 @@ func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		defer s.log.mute()
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
 		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		must(t, err)
@@ -174,7 +175,7 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 		eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(types(echo.deliveries())), "claim.resolved") })
 		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
 		s.over(t, p.pending)
-		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		must(t, err)
 		if len(done.Kept) > 0 {
 			t.Errorf("kept: %v", done.Kept)
@@ -205,7 +206,7 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
-		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		if err != nil {
 			t.Errorf("erased %v of 3, then: %v", done.Payments, err)
 		}
@@ -217,7 +218,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		defer s.log.mute()
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		for range 6 {
 			p := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`"}`)
 			var all sync.WaitGroup
@@ -248,7 +249,7 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		defer s.log.mute()
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		body := `{"amount":100,"paymentMethodId":"sbx_card","hostedCheckout":true,"userEmail":"` + inesMail + `","userName":"` + inesName + `","returnUrl":"https://shop.example/x?who=ines"}`
 		first := o.post(t, "/payments", body, "Idempotency-Key: k1").want(t, http.StatusCreated)
 		p := first.text(t, "transactionId")
@@ -326,7 +327,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		defer s.log.mute()
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		s.rate(t, "MXN 18.35")
 		p := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
 		o.simulate(t, p, "expired").want(t, http.StatusOK)
@@ -371,7 +372,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
 		again := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
-		if found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
+		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v, %v", found.Payments, err)
 		}
 		bad.post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).want(t, http.StatusOK)
@@ -379,12 +380,12 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		claim := query("SELECT doc FROM claims WHERE payment = '" + again + "'")[0]
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
-		found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
+		found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
 			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
-		if done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
+		if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
 			t.Errorf("erased are %v, %v", done.Payments, err)
 		}
 	})
@@ -407,7 +408,7 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 		must(t, err)
 		for _, n := range list {
 			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
-				_, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: p}, true)
+				_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: p}, true)
 				t.Errorf("notification %s waits for the operator and has no body any more (erase: %v)", n.ID, err)
 			}
 		}
@@ -435,7 +436,7 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 		from("127.0.0.66")
 		told := false
 		for _, e := range o.acts(t) {
-			told = told || e.Act == pay.KeyUsedAnew
+			told = told || e.Act == audit.KeyUsedAnew
 		}
 		if !told {
 			t.Error("a key that slept for 21 days was used from an address that it was never used from, and nobody is told")

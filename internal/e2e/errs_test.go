@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -275,7 +275,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t), &clock{})
 	s.rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // sums in the billions
-	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: pay.Standard})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: tenant.Standard})
 	must(t, err)
 	o := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}
 	order := strings.Repeat("ORDER7F3A", 12)

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const asJSON = "Content-Type: application/json"
@@ -37,7 +38,7 @@ func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
 		old, all, some, theirs := s.receive(t), s.receive(t), s.receive(t), s.receive(t)
 		first := o.hook(t, old.URL, `"*"`)
 		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["*"]}`, all.URL)).want(t, http.StatusCreated)
-		if got := made.text(t, "eventsVersion"); got != string(pay.NewestEvents) {
+		if got := made.text(t, "eventsVersion"); got != string(hook.NewestEvents) {
 			t.Errorf("a new webhook gets the events of %s, want the newest", got)
 		}
 		pending := o.subscribe(t, some.URL, `"payment.pending"`)
@@ -161,7 +162,7 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 		o.get(t, "/events?starting_after=evt_x").refused(t, "400 invalid_request invalid_request_error param=starting_after")
 		o.get(t, "/events?type=payment.paid&from=x").refused(t, "400 invalid_request invalid_request_error param=type issues=type,from")
 		o.as(o.Sandbox.Publishable).get(t, "/events").refused(t, "403 key_kind_not_allowed permission_error")
-		writer := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightWebhooks}})
+		writer := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightWebhooks}})
 		writer.get(t, "/events").refused(t, "403 forbidden permission_error")
 	})
 }
@@ -191,7 +192,7 @@ func TestEventsOfATimeAreSentAgain(t *testing.T) {
 
 		span := fmt.Sprintf(`{"from":%q,"to":%q}`, from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano))
 		for _, to := range []struct {
-			hook
+			subscribed
 			r   *receiver
 			had int
 		}{{h, endpoint, payments + 2}, {newcomer, late, 0}} {
@@ -261,7 +262,7 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		} {
 			o.post(t, h.path("/replay"), c.body).refused(t, c.want)
 		}
-		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		reader := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
 		today := s.clock.now().UTC().Format("2006-01-02")
 		reader.post(t, h.path("/replay"), `{"from":"`+today+`"}`).refused(t, "403 forbidden permission_error")
 
@@ -331,7 +332,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 			o.post(t, replay+"/stop", "").is(t, http.StatusOK, stopped)
 		}
 		release()
-		reader := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		reader := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
 		reader.post(t, replay+"/stop", "").refused(t, "403 forbidden permission_error")
 		stranger.post(t, replay+"/stop", "").refused(t, "404 webhook_not_found invalid_request_error")
 		stranger.get(t, h.path("/replays")).refused(t, "404 webhook_not_found invalid_request_error")

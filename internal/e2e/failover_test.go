@@ -13,7 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -112,17 +115,17 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	must(t, err)
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
 	create := func() (pay.Payment, error) {
-		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card",
+		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card",
 			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
 		return made, err
 	}
 	_, err = create()
-	if shown, ok := errors.AsType[*pay.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
+	if shown, ok := errors.AsType[*problem.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
 		t.Fatalf("the outcome could not be written, and the caller is told %v", err)
 	}
 	database.Thaw()

@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -125,7 +126,7 @@ func drilled(t *testing.T, test func(t *testing.T, d *drill)) {
 func (s *service) drilledBy(t *testing.T) *drill {
 	t.Helper()
 	s.clock.freeze()
-	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 	must(t, err)
 	d := &drill{service: s, live: shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), lines: map[string]*line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -201,7 +202,7 @@ func (d *drill) audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy)
 	if charges != completed+inquiries {
 		t.Errorf("the providers have %d charges, we have %d payments and %d inquiries", charges, completed, inquiries)
 	}
-	balances, err := d.App.Settlements.Balances(ctx, pay.Scope{Merchant: d.live.Merchant.ID, Shop: d.live.Shop.ID, Live: true})
+	balances, err := d.App.Settlements.Balances(ctx, tenant.Scope{Merchant: d.live.Merchant.ID, Shop: d.live.Shop.ID, Live: true})
 	must(t, err)
 	if balances[ledger.Receivable] != int64(-10_00*charges) || balances[ledger.Suspense] != int64(10_00*inquiries) {
 		t.Errorf("the providers owe %d cents for %d charges, and %d are in suspense for %d inquiries",

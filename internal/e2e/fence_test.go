@@ -21,7 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/jackc/pgx/v5"
@@ -50,7 +51,7 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 	}
 	n.a, n.b = node(func() time.Time { return now(n.clock) }), node(n.clock.now)
 	n.a.rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.a.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+	made, err := n.a.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	must(t, err)
 	n.live = shop{Onboarded: made, service: n.a, credential: made.Sandbox.Secret}.live()
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -62,8 +63,8 @@ func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
 		n.lines[i] = l
 	}
 	eventually(t, "node b knows the accounts", func() bool {
-		var refused *pay.Error
-		return errors.As(n.b.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == pay.CodeInvalidToken
+		var refused *problem.Error
+		return errors.As(n.b.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == problem.InvalidToken
 	})
 	n.b.log.forget() // the refusals
 	return n

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -110,7 +110,7 @@ func TestShopHidesTheFee(t *testing.T) {
 	if _, page, _ := s.visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
 		t.Errorf("the choice shows no fee or no limits: %s", page)
 	}
-	_, err := s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(b pay.Brand) pay.Brand { b.HideFee = true; return b }, nil)
+	_, err := s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.HideFee = true; return b }, nil)
 	must(t, err)
 	if _, page, _ := s.visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
 		t.Errorf("the choice still shows the fee, or lost the limits: %s", page)

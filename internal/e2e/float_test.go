@@ -9,19 +9,20 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
 // topUp books money of the operator's at a payout account.
 func (o shop) topUp(t *testing.T, account, reference string, amount money.Amount) {
 	t.Helper()
-	must(t, o.App.Payouts.EnterFloat(ctx, o.App.Self(), account, amount, reference, "a test", false))
+	must(t, o.App.Floats.Enter(ctx, o.App.Self(), account, amount, reference, "a test", false))
 }
 
 // float wants what the ledger has of a float: free, committed and paid, in minor units.
 func (o shop) float(t *testing.T, account string, currency money.Currency, want string) {
 	t.Helper()
-	list, err := o.App.Payouts.Floats(ctx)
+	list, err := o.App.Floats.List(ctx)
 	must(t, err)
 	for _, f := range list {
 		if f.Account == account && f.Currency == currency {
@@ -40,7 +41,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		if err := o.App.Payouts.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
+		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
 			t.Errorf("the same entry twice: %v", err)
 		}
 		first := o.withdraw(t, "103") // 100 USD are 1835 MXN
@@ -80,7 +81,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.clock.advance(5 * time.Minute)
 		o.payOut(t, second, "completed")
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		must(t, err)
 		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
 			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)
@@ -168,8 +169,8 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 			b.mu.Lock()
 			b.has = c.has
 			b.mu.Unlock()
-			must(t, o.App.Payouts.CompareFloats(ctx))
-			seen := o.App.Payouts.FloatsSeen()
+			must(t, o.App.Floats.Compare(ctx))
+			seen := o.App.Floats.Seen()
 			if len(seen) != 1 || (seen[0].Unknown == "" && seen[0].Off.String() != c.want) || (seen[0].Unknown != "" && seen[0].Unknown != c.want) {
 				t.Errorf("of a balance of %s it says %+v, want %s", c.has, seen, c.want)
 			}

@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -26,7 +28,7 @@ func (s *service) another(t *testing.T) shop {
 	t.Helper()
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t)
 	s.clock.advance(time.Second)
@@ -159,12 +161,12 @@ func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
-			err := o.App.Payouts.EnterFloat(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
-			if refused, ok := errors.AsType[*pay.Error](err); !ok || refused.Param != "amount" {
+			err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
+			if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "amount" {
 				t.Errorf("an entry of %d: %v", minor, err)
 			}
 		}
-		if list, err := o.App.Payouts.Floats(ctx); err != nil || len(list) != 0 {
+		if list, err := o.App.Floats.List(ctx); err != nil || len(list) != 0 {
 			t.Errorf("refused entries leave %+v, %v", list, err)
 		}
 	})
@@ -174,12 +176,12 @@ func TestEntryIsBounded(t *testing.T) {
 func TestSandboxReferenceWarnsNobody(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		sandbox := shop{Onboarded: o.Onboarded, service: o.service}.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+		sandbox := shop{Onboarded: o.Onboarded, service: o.service}.key(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
 		o.fund(t, false, 500_00)
 		sandbox.wallet(t)
 		o.clock.advance(time.Second)
 		id := sandbox.withdraw(t, "103")
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 		must(t, err)
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		must(t, err)

@@ -16,14 +16,14 @@ import (
 )
 
 // inbox makes a managed subscription.
-func (o shop) inbox(t *testing.T, events string) hook {
+func (o shop) inbox(t *testing.T, events string) subscribed {
 	t.Helper()
 	r := o.post(t, "/webhooks", `{"events":[`+events+`],"eventsVersion":"2026-11-21"}`).want(t, http.StatusCreated)
-	return hook{o, r.text(t, "id"), r.text(t, "secret")}
+	return subscribed{o, r.text(t, "id"), r.text(t, "secret")}
 }
 
 // got waits until the inbox has n deliveries, and lists them.
-func (h hook) got(t *testing.T, n int) reply {
+func (h subscribed) got(t *testing.T, n int) reply {
 	t.Helper()
 	var r reply
 	eventually(t, fmt.Sprintf("the inbox has %d deliveries", n), func() bool {

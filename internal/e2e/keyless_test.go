@@ -9,7 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -45,7 +47,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	var made pay.Payment
 	var told error
 	all.Go(func() {
-		made, _, told = a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		made, _, told = a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
 	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup
@@ -55,7 +57,7 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	all.Wait() // ten seconds
 	close(goOn)
 	other.Wait()
-	var shown *pay.Error
+	var shown *problem.Error
 	if !errors.As(told, &shown) || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID != made.ID || made.ID == "" {
 		t.Errorf("the client, who sent no key, is told %q, and the payment is %q", told, made.ID)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func verificationJSON(level, status, documents, problem string) string {
@@ -141,10 +141,10 @@ func TestVerificationPageHandsIn(t *testing.T) {
 			t.Errorf("after it was handed in it is %s", got)
 		}
 		page(http.MethodPost, http.StatusSeeOther, "") // twice is harmless
-		must(t, s.App.Verifications.Decide(ctx, id, pay.KYCRejected, "name_mismatch", "The names <differ>."))
+		must(t, s.App.Verifications.Decide(ctx, id, tenant.KYCRejected, "name_mismatch", "The names <differ>."))
 		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
 		o.get(t, "/kyc/"+id).is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
-		if err := s.App.Verifications.Decide(ctx, id, pay.KYCVerified, "", ""); err == nil {
+		if err := s.App.Verifications.Decide(ctx, id, tenant.KYCVerified, "", ""); err == nil {
 			t.Error("a rejected verification was approved")
 		}
 		// Nobody guesses it, and another's token opens nothing.

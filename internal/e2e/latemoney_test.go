@@ -11,7 +11,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -44,7 +47,7 @@ func newLateBank() *lateBank {
 func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 	t.Helper()
 	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	c.advance(30 * 24 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)
@@ -162,10 +165,10 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	late := b.late(t, a, clock)
 	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
 	must(t, err)
-	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, pay.Actor{})
+	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
 	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
 	must(t, readErr)
-	var shown *pay.Error
+	var shown *problem.Error
 	if !away.Load() || !got.Calling() {
 		t.Fatalf("the refund was not made: %s", got)
 	}

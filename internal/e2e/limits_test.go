@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const tooMany = "429 rate_limited rate_limit_error"
@@ -39,12 +39,12 @@ func startLimited(t *testing.T, database string, configure func(*daemon.Limits),
 
 // few are limits small enough to be used up in a moment.
 func few(l *daemon.Limits) {
-	l.Tiers = map[pay.Tier]int{pay.Starter: 1, pay.Standard: 2, pay.Premium: 4, pay.Trusted: 8}
+	l.Tiers = map[tenant.Tier]int{tenant.Starter: 1, tenant.Standard: 2, tenant.Premium: 4, tenant.Trusted: 8}
 	l.Sandbox = 3
 }
 
 // of makes a merchant of a tier.
-func (s *service) of(t *testing.T, tier pay.Tier) shop {
+func (s *service) of(t *testing.T, tier tenant.Tier) shop {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 	must(t, err)
@@ -71,7 +71,7 @@ func (r reply) stands(t *testing.T, status int, want string) {
 
 func TestTierLimitsRefillExactly(t *testing.T) {
 	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Standard).live()                                   // 2 a second, 4 at once
+		o := s.of(t, tenant.Standard).live()                                // 2 a second, 4 at once
 		for _, want := range []string{"4 3 1", "4 2 1", "4 1 2", "4 0 2"} { // full in 0.5, 1, 1.5 and 2 seconds
 			o.get(t, "/ping").stands(t, http.StatusOK, want)
 		}
@@ -89,9 +89,9 @@ func TestTierLimitsRefillExactly(t *testing.T) {
 func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 	limited(t, few, func(t *testing.T, s *service) {
 		for _, c := range []struct {
-			tier       pay.Tier
+			tier       tenant.Tier
 			live, test int
-		}{{pay.Starter, 2, 6}, {pay.Standard, 4, 6}, {pay.Premium, 8, 8}, {pay.Trusted, 16, 16}} {
+		}{{tenant.Starter, 2, 6}, {tenant.Standard, 4, 6}, {tenant.Premium, 8, 8}, {tenant.Trusted, 16, 16}} {
 			o := s.of(t, c.tier)
 			for range 2 { // another merchant of the tier has its own
 				for i, who := range []shop{o, o.live()} {
@@ -111,9 +111,9 @@ func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 
 func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
-		for tier, want := range map[pay.Tier][2]string{
-			pay.Starter: {"50 49 1", "200 199 1"}, pay.Standard: {"200 199 1", "200 199 1"},
-			pay.Premium: {"1000 999 1", "1000 999 1"}, pay.Trusted: {"4000 3999 1", "4000 3999 1"},
+		for tier, want := range map[tenant.Tier][2]string{
+			tenant.Starter: {"50 49 1", "200 199 1"}, tenant.Standard: {"200 199 1", "200 199 1"},
+			tenant.Premium: {"1000 999 1", "1000 999 1"}, tenant.Trusted: {"4000 3999 1", "4000 3999 1"},
 		} {
 			o := s.of(t, tier)
 			o.live().get(t, "/ping").stands(t, http.StatusOK, want[0])
@@ -126,7 +126,7 @@ func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 // answer tells so. A refused request does nothing.
 func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Trusted) // 16 at once
+		o := s.of(t, tenant.Trusted) // 16 at once
 		token := o.pair(t).text(t, "accessToken")
 		left := 15
 		for _, c := range []struct {
@@ -168,7 +168,7 @@ func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 
 func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
 	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
-		o, stranger := s.of(t, pay.Standard), s.of(t, pay.Standard)
+		o, stranger := s.of(t, tenant.Standard), s.of(t, tenant.Standard)
 		hot, cold := o.create(t, card), o.create(t, card)
 		for i := range 5 { // by either name
 			path := []string{"/payments/", "/transactions/"}[i%2]
@@ -202,7 +202,7 @@ func loginBody(key, secret string) string {
 
 func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 	limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Starter)
+		o := s.of(t, tenant.Starter)
 		good := loginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 30 { // successes do not count
 			o.post(t, "/auth/token", good).want(t, http.StatusOK)
@@ -228,7 +228,7 @@ func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 
 func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Starter)
+		o := s.of(t, tenant.Starter)
 		bad := loginBody(o.Sandbox.Publishable, "sk_test_guess")
 		from := func(i int) string { return fmt.Sprintf("X-Forwarded-For: 6.6.6.6, 198.51.100.%d", i) }
 		for i := range 10 {
@@ -250,8 +250,8 @@ func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 
 func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 	limited(t, func(l *daemon.Limits) { l.Refused = 2 }, func(t *testing.T, s *service) { // 10 at once
-		o, unseen := s.of(t, pay.Standard), s.of(t, pay.Standard)
-		token := s.of(t, pay.Standard).pair(t).text(t, "accessToken")
+		o, unseen := s.of(t, tenant.Standard), s.of(t, tenant.Standard)
+		token := s.of(t, tenant.Standard).pair(t).text(t, "accessToken")
 		o.get(t, "/ping").want(t, http.StatusOK)
 		for i := range 10 {
 			bad := []string{"", "sk_test_x", "pk_live_x", "nonsense", altered(token, 2)}[i%5]
@@ -278,7 +278,7 @@ func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 // A provider is always heard: its confirmations are money.
 func TestNotificationsAreNotLimited(t *testing.T) {
 	limited(t, func(l *daemon.Limits) { few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Trusted)
+		o := s.of(t, tenant.Trusted)
 		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 30 {
 			r := s.send(t, request{method: http.MethodPost, path: apiPath + "/providers/sandbox-1/notifications", body: note(id, paid50)})
@@ -293,7 +293,7 @@ func TestNotificationsAreNotLimited(t *testing.T) {
 
 func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 	limited(t, func(l *daemon.Limits) { l.Open = 2 }, func(t *testing.T, s *service) { // 10 at once
-		o := s.of(t, pay.Starter)
+		o := s.of(t, tenant.Starter)
 		good := loginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 10 {
 			o.post(t, "/auth/token", good).stands(t, http.StatusOK, "")
@@ -324,7 +324,7 @@ func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 
 func TestRaceTakesNoMoreThanTheLimit(t *testing.T) {
 	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, pay.Trusted) // 16 at once
+		o := s.of(t, tenant.Trusted) // 16 at once
 		var created atomic.Int64
 		var all sync.WaitGroup
 		for range 60 {
@@ -398,7 +398,7 @@ func TestRequestsOverALimitAreTold(t *testing.T) {
 	c.freeze()
 	few(&l)
 	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
-	o := s.of(t, pay.Standard).live()
+	o := s.of(t, tenant.Standard).live()
 	over := func() {
 		for range 20 {
 			o.get(t, "/ping")

@@ -208,7 +208,7 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 			"method=%00":                           "method",
 			"starting_after=TXN-%00":               "starting_after",
 			"status=x&country=xx&from=x&to=x":      "status,country,from,to",
-			"limit=x&status=paid&starting_after=1": "limit,status,starting_after",
+			"limit=x&status=paid&starting_after=1": "status,limit,starting_after",
 		} {
 			for _, path := range []string{"/payments", "/transactions"} {
 				first, _, _ := strings.Cut(fields, ",")
@@ -228,28 +228,6 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 			for _, path := range []string{"/payments/", "/transactions/"} {
 				o.get(t, path+id).refused(t, "404 transaction_not_found invalid_request_error")
 			}
-		}
-	})
-}
-
-// Every list reads its bounds alike: one before all times selects nothing, and is not taken for none.
-func TestListsReadTheirBoundsAlike(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
-		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
-		o.post(t, "/sandbox/clock", `{"advance":"4d"}`).want(t, http.StatusOK)
-		eventually(t, "there is a settlement", func() bool { return o.get(t, "/settlements").text(t, "pagination.total") != "0" })
-		for _, list := range []string{"/payments", "/events", "/webhooks/" + hook + "/deliveries", "/settlements"} {
-			if got := o.get(t, list).want(t, http.StatusOK).text(t, "pagination.total"); got == "0" {
-				t.Errorf("%s has nothing to bound", list)
-			}
-		}
-		for _, list := range []string{"/payments", "/events", "/webhooks/" + hook + "/deliveries", "/settlements", "/withdrawals"} {
-			if got := o.get(t, list+"?to=0001-01-01").want(t, http.StatusOK).text(t, "pagination.total"); got != "0" {
-				t.Errorf("%s has %s from before all times", list, got)
-			}
-			o.get(t, list+"?to=tomorrow").refused(t, "400 invalid_request invalid_request_error param=to issues=to")
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -68,7 +69,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 	orEnd(b, err)
 	defer service.Shutdown()
-	o, err := service.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted})
+	o, err := service.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	any := func() string { return ids[rand.IntN(len(ids))] }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 // login is the tokens of one.
@@ -50,13 +50,13 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 		s.logout(t, used).refused(t, badRefresh) // not its owner, who has the next one
 		fourth.get(t, "/me").refused(t, ended)
 		o.get(t, "/me").want(t, http.StatusOK)
-		var told []pay.AuditEntry
+		var told []audit.Entry
 		for _, e := range o.acts(t) {
-			if e.Act == pay.LoginRevoked {
+			if e.Act == audit.LoginRevoked {
 				told = append(told, e)
 			}
 		}
-		if len(told) != 3 || told[0].By.Kind != pay.ByKey || told[0].By.IP != "127.0.0.1" || told[0].Details["reason"] != "logged out" {
+		if len(told) != 3 || told[0].By.Kind != audit.ByKey || told[0].By.IP != "127.0.0.1" || told[0].Details["reason"] != "logged out" {
 			t.Errorf("the audit log tells of the logout: %+v", told)
 		}
 	})
@@ -103,7 +103,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	o.refresh(t, refresh).refused(t, ended)
 	gone("a login whose refresh token was stolen", b)
 
-	key := o.act(t, pay.LoginCreated, one.loginOf(t, o)).By.ID
+	key := o.act(t, audit.LoginCreated, one.loginOf(t, o)).By.ID
 	n, err := one.App.Access.RevokeLogins(ctx, one.App.Self(), "", key, "a test")
 	must(t, err)
 	if n != 2 { // c and d: the others have ended
@@ -152,7 +152,7 @@ func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 func (s *service) loginOf(t *testing.T, o shop) (id string) {
 	t.Helper()
 	for _, e := range o.acts(t) {
-		if e.Act == pay.LoginCreated {
+		if e.Act == audit.LoginCreated {
 			id = e.Object
 		}
 	}
@@ -170,7 +170,7 @@ func TestLoginsLeaveATrace(t *testing.T) {
 	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Log, config.Metrics = slog.New(log), metrics })
 	o := s.shop(t)
 	r := o.pair(t)
-	count := func(act pay.Act) (n int, last pay.AuditEntry) {
+	count := func(act audit.Act) (n int, last audit.Entry) {
 		for _, e := range o.acts(t) {
 			if e.Act == act {
 				n, last = n+1, e
@@ -178,7 +178,7 @@ func TestLoginsLeaveATrace(t *testing.T) {
 		}
 		return n, last
 	}
-	if n, e := count(pay.LoginCreated); n != 1 || e.By.Kind != pay.ByKey || !strings.HasPrefix(e.By.ID, "key_") || e.By.IP != "127.0.0.1" ||
+	if n, e := count(audit.LoginCreated); n != 1 || e.By.Kind != audit.ByKey || !strings.HasPrefix(e.By.ID, "key_") || e.By.IP != "127.0.0.1" ||
 		e.By.Request != r.header.Get("X-Request-Id") || !strings.HasPrefix(e.Object, "lgn_") {
 		t.Errorf("a login is told by %d entries, %+v", n, e)
 	}
@@ -188,12 +188,12 @@ func TestLoginsLeaveATrace(t *testing.T) {
 		}
 	}
 	guess(20)
-	if n, e := count(pay.LoginRefused); n != 1 || e.By.IP != "127.0.0.1" || e.Shop != o.Shop.ID || strings.Contains(fmt.Sprint(e), "guess") {
+	if n, e := count(audit.LoginRefused); n != 1 || e.By.IP != "127.0.0.1" || e.Shop != o.Shop.ID || strings.Contains(fmt.Sprint(e), "guess") {
 		t.Errorf("20 refused logins in a moment are told by %d entries, %+v", n, e)
 	}
 	c.advance(11 * time.Second)
 	guess(1)
-	if n, e := count(pay.LoginRefused); n != 2 || e.Details["more"] != "19" {
+	if n, e := count(audit.LoginRefused); n != 2 || e.Details["more"] != "19" {
 		t.Errorf("%d entries of refused logins, the last is %+v; want two, which tells of 19 more", n, e)
 	}
 	o.post(t, "/auth/token", loginBody("pk_test_unknown", "sk_test_x")).refused(t, "401 invalid_api_key authentication_error")

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/mailtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // withMail runs a test on each engine with a service that sends e-mails to a server.
@@ -79,7 +80,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, in.Address)
 			}
 		})
-		o := s.merchant(t, "Café Ñandú", "ops@acme.example", pay.Spanish)
+		o := s.merchant(t, "Café Ñandú", "ops@acme.example", tenant.Spanish)
 		o.sibling(t) // one e-mail, however many shops there are
 		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
 		wallet := o.live().post(t, "/wallets", body).want(t, http.StatusCreated)
@@ -120,9 +121,9 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 }
 
 // merchant makes a merchant with an address.
-func (s *service) merchant(t *testing.T, name, email string, language pay.Language) shop {
+func (s *service) merchant(t *testing.T, name, email string, language tenant.Language) shop {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: pay.Standard, Language: language})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }
@@ -304,7 +305,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
 		exec, closeDB := s.exec(t)
 		defer closeDB()
-		named := s.merchant(t, "Acme", "ops@acme.example", pay.English)
+		named := s.merchant(t, "Acme", "ops@acme.example", tenant.English)
 		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // from before it was checked
 		named.live().wallet(t)
 		m := s.mailed(t, in, 1)[0]
@@ -315,7 +316,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 			t.Errorf("the text begins %q", first)
 		}
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
-			o := s.merchant(t, "Acme", "ops@acme.example", pay.English)
+			o := s.merchant(t, "Acme", "ops@acme.example", tenant.English)
 			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked
 			o.live().wallet(t)
 			s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(1, 0, int64(i+1)); return as })
@@ -366,8 +367,8 @@ func clabeOf(n int) string {
 // A tenant that adds wallets without an end is told twenty times a day, and has nobody else wait.
 func TestMerchantGetsSoManyMailsADay(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
-		flood := s.merchant(t, "Flood", "flood@flood.example", pay.English).live()
-		victim := s.merchant(t, "Victim", "ops@victim.example", pay.English).live()
+		flood := s.merchant(t, "Flood", "flood@flood.example", tenant.English).live()
+		victim := s.merchant(t, "Victim", "ops@victim.example", tenant.English).live()
 		add := func(o shop, i int) {
 			o.post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).want(t, http.StatusCreated)
 		}

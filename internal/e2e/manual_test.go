@@ -11,6 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // What the operator pays by hand waits for his word, and ends with it and the bank's reference.
@@ -26,7 +28,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 			t.Errorf("before the verification: %s", r)
 		}
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
 		w := unverified
 
@@ -39,7 +41,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 		}
 		payable("false", "no_payout_account")
 		o.post(t, "/withdrawals", `{"amount":100}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
-		s.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
+		s.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
 		payable("true", "<nil>")
 		o.post(t, "/withdrawals", `{"amount":600}`).refused(t, "400 amount_above_maximum invalid_request_error param=amount")
 		o.post(t, "/withdrawals", `{"amount":12}`).refused(t, "400 amount_below_minimum invalid_request_error param=amount")

@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/store"
@@ -107,11 +109,11 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		works("without the old key")
 		o.service = s
 		o.refresh(t, refresh).want(t, http.StatusOK)
-		var told pay.AuditEntry
+		var told audit.Entry
 		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
 		must(t, err)
 		for _, e := range list {
-			if e.Act == pay.MasterKeyRotated {
+			if e.Act == audit.MasterKeyRotated {
 				told = e
 			}
 		}
@@ -138,7 +140,7 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		db, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
-		must(t, db.Commit(ctx, pay.Change{Sealed: []pay.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
+		must(t, db.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
 		db.Close()
 
 		c := &clock{}

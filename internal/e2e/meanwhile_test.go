@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator asks about a payment of which nobody knows anything; while his question
@@ -46,7 +46,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	}
 	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
 	who := acme(t, first)
-	made, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+	made, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	must(t, err)
 	clock.advance(time.Minute)
 	mu.Lock()
@@ -55,7 +55,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	var all sync.WaitGroup
 	var ruled error
 	all.Go(func() {
-		_, _, ruled = first.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+		_, _, ruled = first.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
 	soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Cascade.Sweep(ctx)
@@ -119,7 +119,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -128,7 +128,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	clock.advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -34,7 +34,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
 		tokens := o.pair(t)
 		whole := o.whole(t, false)
-		restricted := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{pay.RightRead}})
+		restricted := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
 		plain := "Authorization: Bearer " + o.credential
 		list := []mistake{
 			// Credentials.

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -49,7 +50,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.account(t, "acme-co", u)
-		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		must(t, err)
 		test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), u)
 	})
@@ -68,7 +69,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.Methods.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
+		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -54,7 +55,7 @@ func (o shop) sibling(t *testing.T) shop {
 	t.Helper()
 	made, err := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Twin")
 	must(t, err)
-	return shop{Onboarded: made, service: o.service}.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+	return shop{Onboarded: made, service: o.service}.key(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
 }
 
 // wallet adds one with the CLABE of the tests, unless a body is given.
@@ -212,7 +213,7 @@ func eachPayer(t *testing.T, test func(t *testing.T, o shop, b *payer)) {
 		s.rate(t, "MXN 18.35")
 		o := s.shop(t).live()
 		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+		must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 		o.fund(t, true, 1_000_00)
 		o.wallet(t)
 		s.clock.advance(time.Second)

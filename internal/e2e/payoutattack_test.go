@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -28,11 +30,11 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	})
 	s.rate(t, "MXN 18.35", "BRL 5.4")
 	csv := map[string]string{"layout": "csv"}
-	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []pay.RailTerms{{Limits: []pay.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
+	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	s.clock.advance(time.Second)
@@ -112,7 +114,7 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.shop(t).live()
 	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", ""))
+	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 	o.fund(t, true, 1_000_00)
 	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
 	c.advance(time.Second)
@@ -222,7 +224,7 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 			eventually(t, "it is tried again", func() bool {
 				_, err := o.App.Payouts.PayOut(ctx)
 				must(t, err)
-				w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+				w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 				must(t, err)
 				return w.Waiting == "payout_delayed"
 			})

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -31,7 +32,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		if ref := done.text(t, "reference"); ref != id[len(pay.WithdrawalPrefix):]+"-2" {
 			t.Errorf("it was paid under %s", ref)
 		}
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		if w.Provider != "bank-2" || len(w.Tried) != 1 || w.Tried[0].Account != "bank-1" || w.Tried[0].Code != "insufficient_float" ||
 			len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: did not pay it, rests until ") || w.Why != "the only one" {

@@ -31,7 +31,7 @@ const (
 type persons struct {
 	shop
 	claim, evidence, cash, receipt string
-	hook                           hook
+	hook                           subscribed
 }
 
 // told writes evidence, notifications and events with names of shoppers.

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 // The shopper of these tests, and words of hers.
@@ -30,7 +31,7 @@ type ines struct {
 	shop
 	paid, disputed, refunded, pending, others string
 	claim, evidence, session                  string
-	hook                                      hook
+	hook                                      subscribed
 }
 
 func sells(t *testing.T, s *service) ines {
@@ -105,7 +106,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		p := sells(t, s)
 		defer s.log.mute() // deliveries that the clock outran
 		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		found, err := s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		must(t, err)
 		text, err := json.Marshal(found)
@@ -124,7 +125,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 				t.Errorf("the export lacks %q", want)
 			}
 		}
-		p.act(t, pay.ShopperExported, p.paid)
+		p.act(t, audit.ShopperExported, p.paid)
 
 		before := map[string]string{}
 		for _, path := range []string{"/me", "/payments/" + p.paid, "/payments/" + p.disputed, "/payments/" + p.refunded, "/payments/" + p.others, "/me/balance"} {
@@ -153,7 +154,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 				t.Errorf("%s was\n%s\nand is\n%s", path, was, is)
 			}
 		}
-		p.act(t, pay.ShopperErased, p.disputed)
+		p.act(t, audit.ShopperErased, p.disputed)
 		p.get(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file").refused(t, "404 not_found invalid_request_error")
 		claim := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
 		if claim.text(t, "evidence.0.text") != "[erased]" || claim.text(t, "evidence.1.file.name") != "[erased]" || claim.text(t, "reason") != "fraudulent" {
@@ -203,7 +204,7 @@ func (s *service) over(t *testing.T, payment string) {
 	t.Helper()
 	is := func(that func(pay.Payment) bool) func() bool {
 		return func() bool {
-			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, privacy.Shopper{Payment: payment})
+			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: payment})
 			must(t, err)
 			return that(found.Payments[0].Payment)
 		}
@@ -227,7 +228,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"a payment of somebody else": {Payment: p.others, Email: inesMail},
 			"no such merchant":           {Merchant: "mer_none", Email: inesMail},
 		} {
-			if done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false); err == nil {
+			if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false); err == nil {
 				t.Errorf("%s: %+v", name, done)
 			}
 		}
@@ -236,7 +237,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"another document":   {Merchant: p.Merchant.ID, Email: inesMail, Document: "11144477735"},
 			"a part of the name": {Merchant: p.Merchant.ID, Email: "ines"},
 		} {
-			done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{}, who, false)
+			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false)
 			must(t, err)
 			if len(done.Payments)+len(done.Sessions)+len(done.Kept) != 0 {
 				t.Errorf("%s: %+v", name, done)
@@ -307,7 +308,7 @@ func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o := s.shop(t)
 		o.login(t)
-		entry := o.act(t, pay.LoginCreated, s.loginOf(t, o))
+		entry := o.act(t, audit.LoginCreated, s.loginOf(t, o))
 		if entry.By.IP != "127.0.0.1" {
 			t.Fatalf("the login came from %q", entry.By.IP)
 		}
@@ -322,7 +323,7 @@ func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 		}
 		exec("DELETE FROM audit_addresses WHERE id = $1", entry.ID)
 		s.clean(t)
-		if got := o.act(t, pay.LoginCreated, s.loginOf(t, o)); got.By.IP != "" {
+		if got := o.act(t, audit.LoginCreated, s.loginOf(t, o)); got.By.IP != "" {
 			t.Errorf("the entry has the address %q", got.By.IP)
 		}
 	})
@@ -348,13 +349,13 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		res.Body.Close()
 		s.clock.advance(8 * day)
 		for _, who := range []privacy.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
-			found, err := s.App.Privacy.ExportShopper(ctx, pay.Actor{}, who)
+			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 			must(t, err)
 			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
 				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
 			}
 		}
-		done, err := s.App.Privacy.EraseShopper(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
+		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
 		must(t, err)
 		query, end := s.open(t)
 		defer end()

@@ -110,7 +110,7 @@ func TestCancelBesidePaid(t *testing.T) {
 		for round := range rounds {
 			p := voucher(t, nodes[0], who)
 			notes := b.Send(sandbox.Notification{
-				ID: fmt.Sprint("ntf_", round), Reference: p.Reference(1), Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency),
+				ID: fmt.Sprint("ntf_", round), Reference: p.Reference(1), Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
 			})
 			asked := make(chan struct{})
 			begin := sync.OnceFunc(func() { close(asked) })

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -155,7 +155,7 @@ func types(list []received) string {
 // those are of the first set: most tests count what comes of a payment's outcome.
 func (o shop) subscribe(t *testing.T, url, events string) reply {
 	t.Helper()
-	return o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, pay.FirstEvents)).want(t, http.StatusCreated)
+	return o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, hook.FirstEvents)).want(t, http.StatusCreated)
 }
 
 // verify fails the test unless the delivery is signed and labelled as it

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -36,7 +37,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			t.Errorf("the return is answered %d", got)
 		}
 		row := func(i int, by, kind string, more float64) string {
-			w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
+			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
 			must(t, err)
 			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
 			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.clock.now().Format(time.RFC3339))

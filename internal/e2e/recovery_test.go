@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -212,7 +213,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		id := o.withdraw(t, "100")
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		o.putBack(t)
@@ -248,7 +249,7 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		id := o.withdraw(t, "100")
 		o.clock.advance(pay.WithdrawalHold(true))
 		o.payOut(t, id, "processing")
-		w, err := o.App.Payouts.Withdrawal(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		o.putBack(t)

@@ -15,10 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -113,7 +114,7 @@ func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func
 // acme is a new merchant's sandbox key.
 func acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	must(t, err)
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
 	must(t, err)
@@ -121,9 +122,9 @@ func acme(t *testing.T, a *app.App) base.Principal {
 }
 
 // paidCard takes a card payment of 25.50 for a new merchant.
-func paidCard(t *testing.T, a *app.App) (pay.Scope, string) {
+func paidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
 	t.Helper()
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	must(t, err)
 	return p.Scope, p.ID
 }
@@ -253,6 +254,6 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 	}
 }
 
-func claimsOf(payment string) store.ClaimFilter {
-	return store.ClaimFilter{Payment: payment, Limit: 10}
+func claimsOf(payment string) pay.ClaimFilter {
+	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // keeper makes a merchant on the default terms: fees are kept.
 func (s *service) keeper(t *testing.T) shop {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
 }
@@ -74,7 +75,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 
 		changed := op.patch(t, path, `{"refundFees":"returned"}`)
 		changed.is(t, http.StatusOK, shown("returned"))
-		op.did(t, pay.MerchantTermed, o.Merchant.ID, changed)
+		op.did(t, audit.MerchantTermed, o.Merchant.ID, changed)
 		op.patch(t, path, `{"refundFees":"returned"}`).is(t, http.StatusOK, shown("returned"))
 		op.patch(t, path, `{"refundFees":"lost"}`).refused(t, "400 invalid_request invalid_request_error param=refundFees issues=refundFees")
 		op.patch(t, path, `{}`).refused(t, "400 missing_field invalid_request_error param=refundFees issues=refundFees missing=refundFees")
@@ -88,13 +89,13 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		hosted := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card","hostedCheckout":true}`)
 		session := o.post(t, "/checkout/sessions", `{"amount":10,"currency":"USD","country":"USA","customer":{"firstName":"A","lastName":"B","email":"a@b.co","phone":"1"}}`).want(t, http.StatusCreated)
 		chosen := o.post(t, "/checkout/sessions/"+session.text(t, "sessionId")+"/select", `{"paymentMethodId":"sbx_card"}`).want(t, http.StatusCreated)
-		for id, want := range map[string]pay.RefundFees{
-			kept: pay.FeesKept, returned: pay.FeesReturned, hosted: pay.FeesReturned, chosen.text(t, "transactionId"): pay.FeesReturned,
+		for id, want := range map[string]tenant.RefundFees{
+			kept: tenant.FeesKept, returned: tenant.FeesReturned, hosted: tenant.FeesReturned, chosen.text(t, "transactionId"): tenant.FeesReturned,
 		} {
-			p, err := op.App.Cascade.Payment(ctx, pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+			p, err := op.App.Cascade.Payment(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 			must(t, err)
-			if p.RefundFees != want {
-				t.Errorf("%s has refund fees %q, want %q", id, p.RefundFees, want)
+			if p.Terms.RefundFees != want {
+				t.Errorf("%s has refund fees %q, want %q", id, p.Terms.RefundFees, want)
 			}
 		}
 		op.patch(t, path, `{"refundFees":"kept"}`).is(t, http.StatusOK, shown("kept"))

@@ -208,7 +208,7 @@ func TestReplayThatIsStoppedAndResumedLeavesNothingOut(t *testing.T) {
 			path := h.path("/replays/" + id)
 			for range 3 {
 				s.clock.advance(400 * time.Millisecond)
-				_, err := s.App.Webhooks.ReplayEvents(ctx)
+				_, err := s.App.Replays.Step(ctx)
 				must(t, err)
 			}
 			r := o.post(t, path+"/stop", "")
@@ -251,7 +251,7 @@ func TestReplayEndsWithItsWebhook(t *testing.T) {
 		release()
 		for range 5 {
 			s.clock.advance(time.Second)
-			_, err := s.App.Webhooks.ReplayEvents(ctx)
+			_, err := s.App.Replays.Step(ctx)
 			must(t, err)
 		}
 		s.rest(t)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // file downloads one that must be there.
@@ -27,7 +27,7 @@ func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
 func TestSettlementReportsAgree(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		merchant, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
-			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: pay.Standard, Language: pay.Spanish, RefundFees: pay.FeesReturned,
+			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: tenant.Standard, Language: tenant.Spanish, RefundFees: tenant.FeesReturned,
 		})
 		must(t, err)
 		o := shop{Onboarded: merchant, service: s, credential: merchant.Sandbox.Secret}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -17,10 +18,10 @@ import (
 func (s *service) priced(t *testing.T, prices map[string]string) {
 	t.Helper()
 	for id, text := range prices {
-		fee, err := pay.ParseFee(text)
+		fee, err := money.ParseFee(text)
 		must(t, err)
-		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
-			a.Terms = []pay.RailTerms{{Fee: &fee}}
+		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a acquirer.Account) (acquirer.Account, error) {
+			a.Terms = []acquirer.RailTerms{{Fee: &fee}}
 			return a, nil
 		})
 		must(t, err)
@@ -87,8 +88,8 @@ func TestReplayOfRealPayments(t *testing.T) {
 		}
 		// What if bank-1 were gone, or cheaper?
 		gone := s.replays(t, since, nil, func(o *acquiring.PastRoutes) {
-			o.Accounts = map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){"bank-1": func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
-				a.Status = pay.AccountDisabled
+			o.Accounts = map[string]func(acquirer.Account) (acquirer.Account, error){"bank-1": func(a acquirer.Account) (acquirer.Account, error) {
+				a.Status = acquirer.AccountDisabled
 				return a, nil
 			}}
 		})
@@ -98,7 +99,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		for want, o := range map[string]acquiring.PastRoutes{
 			"there is no rail x":         {Rail: "x"},
 			"pix.BRA lists gone":         {Rules: &routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}}},
-			"there is no account nobody": {Accounts: map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error){"nobody": nil}},
+			"there is no account nobody": {Accounts: map[string]func(acquirer.Account) (acquirer.Account, error){"nobody": nil}},
 		} {
 			o.Since, o.Until = since, s.clock.now()
 			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // key returns the shop with another key of its sandbox.
@@ -34,25 +35,25 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
 		wallet := o.wallet(t)
 		uses := []struct {
-			right        pay.Right
+			right        tenant.Right
 			method, path string
 			body         string
 		}{
-			{pay.RightRead, "GET", "/payments", ""},
-			{pay.RightRead, "GET", "/payments/" + paid, ""},
-			{pay.RightRead, "GET", "/me", ""},
-			{pay.RightRead, "GET", "/me/balance", ""},
-			{pay.RightRead, "GET", "/wallets/" + wallet, ""},
-			{pay.RightPayments, "POST", "/payments", card},
-			{pay.RightRefunds, "POST", "/payments/" + paid + "/refund", `{"amount":1}`},
-			{pay.RightClaims, "POST", "/claims/" + claim + "/evidence", words},
-			{pay.RightWebhooks, "POST", "/webhooks/" + hook + "/rotate-secret", ""},
-			{pay.RightWithdrawals, "POST", "/withdrawals", `{"amount":50}`},
-			{pay.RightWithdrawals, "POST", "/kyc/init", `{"level":"basic","subjectType":"company"}`},
-			{pay.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
+			{tenant.RightRead, "GET", "/payments", ""},
+			{tenant.RightRead, "GET", "/payments/" + paid, ""},
+			{tenant.RightRead, "GET", "/me", ""},
+			{tenant.RightRead, "GET", "/me/balance", ""},
+			{tenant.RightRead, "GET", "/wallets/" + wallet, ""},
+			{tenant.RightPayments, "POST", "/payments", card},
+			{tenant.RightRefunds, "POST", "/payments/" + paid + "/refund", `{"amount":1}`},
+			{tenant.RightClaims, "POST", "/claims/" + claim + "/evidence", words},
+			{tenant.RightWebhooks, "POST", "/webhooks/" + hook + "/rotate-secret", ""},
+			{tenant.RightWithdrawals, "POST", "/withdrawals", `{"amount":50}`},
+			{tenant.RightWithdrawals, "POST", "/kyc/init", `{"level":"basic","subjectType":"company"}`},
+			{tenant.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
 		}
-		for _, right := range pay.Rights() {
-			key := o.key(t, auth.NewKey{Kind: pay.Restricted, Rights: []pay.Right{right}})
+		for _, right := range tenant.Rights() {
+			key := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{right}})
 			if !strings.HasPrefix(key.credential, "rk_test_") {
 				t.Errorf("a restricted key begins %.8s", key.credential)
 			}
@@ -75,18 +76,18 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 			}
 		}
 		for name, n := range map[string]auth.NewKey{
-			"a restricted key with no right":     {Kind: pay.Restricted},
-			"a publishable key with a right":     {Kind: pay.Publishable, Rights: []pay.Right{pay.RightRead}},
-			"a secret key with one that it has":  {Kind: pay.Secret, Rights: []pay.Right{pay.RightRead}},
+			"a restricted key with no right":     {Kind: tenant.Restricted},
+			"a publishable key with a right":     {Kind: tenant.Publishable, Rights: []tenant.Right{tenant.RightRead}},
+			"a secret key with one that it has":  {Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightRead}},
 			"a right that there is not (parsed)": {},
 		} {
 			if n.Kind == "" {
-				if _, err := pay.ParseRights("read,fly"); err == nil {
+				if _, err := tenant.ParseRights("read,fly"); err == nil {
 					t.Error(name + " was taken")
 				}
 				continue
 			}
-			n.Scope = pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+			n.Scope = tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
 			if _, err := s.App.Keys.Create(ctx, n); err == nil {
 				t.Error(name + " was made")
 			}
@@ -106,10 +107,10 @@ func TestFurtherShopsDoNotWithdraw(t *testing.T) {
 		}
 		second.as(second.Live.Secret).post(t, "/withdrawals", `{}`).refused(t, "403 forbidden permission_error")
 		second.get(t, "/wallets").want(t, http.StatusOK)
-		given := second.key(t, auth.NewKey{Kind: pay.Secret, Rights: []pay.Right{pay.RightWithdrawals}})
+		given := second.key(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
 		given.wallet(t)
 		given.withdraw(t, "50")
-		first := o.key(t, auth.NewKey{Kind: pay.Secret})
+		first := o.key(t, auth.NewKey{Kind: tenant.Secret})
 		first.wallet(t)
 		first.withdraw(t, "50")
 		whole := o.whole(t, false)
@@ -216,7 +217,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 			t.Helper()
 			must(t, s.App.Access.WriteKeyUses(ctx))
 			for _, e := range o.acts(t) {
-				if e.Act == pay.KeyUsedAnew {
+				if e.Act == audit.KeyUsedAnew {
 					addresses = append(addresses, e.By.IP)
 				}
 			}

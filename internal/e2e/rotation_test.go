@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -39,7 +39,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 			t.Error("the credentials of before were forgotten while they count")
 		}
 		s.told(t, u, after, 1, "paid", "bank-other").refused(t, "401 invalid_token authentication_error")
-		s.clock.advance(pay.AccountGrace)
+		s.clock.advance(acquirer.AccountGrace)
 		if kept() {
 			t.Error("the credentials of before are kept though they count no more")
 		}

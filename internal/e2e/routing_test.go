@@ -11,7 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -131,11 +132,11 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		live := s.shop(t).live()
 		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
-			fee, err := pay.ParseFee(text)
+			fee, err := money.ParseFee(text)
 			must(t, err)
-			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []pay.RailTerms{{Fee: &fee}} })
+			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &fee}} })
 		}
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 1; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 1; return a, nil })
 		must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
@@ -212,7 +213,7 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		u := providertest.NewUpstream(t, "key-1")
 		o, other := s.shop(t), s.shop(t)
-		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.account(t, "bank", u)
 		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		s.account(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
@@ -250,10 +251,10 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.shop(t)
 		live := o.live()
-		terms := func(text string) []pay.RailTerms {
-			fee, err := pay.ParseFee(text)
+		terms := func(text string) []acquirer.RailTerms {
+			fee, err := money.ParseFee(text)
 			must(t, err)
-			return []pay.RailTerms{{Fee: &fee}}
+			return []acquirer.RailTerms{{Fee: &fee}}
 		}
 		for id, more := range map[string]func(*acquiring.NewAccount){
 			"dear":    func(n *acquiring.NewAccount) { n.Terms = terms("5%") },
@@ -288,7 +289,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
 			t.Errorf("10.01 USD were tried at %s", got)
 		}
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.Priority = 0; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 0; return a, nil })
 		must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority they were tried at %s", got)

@@ -9,10 +9,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator says that a payment was paid while its only call is on its way (no answer
@@ -33,16 +34,16 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	who := acme(t, a)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = a.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := a.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := a.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
-	_, _, ruled := a.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, ruled := a.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
 	close(answers)
 	all.Wait()
 	got, err := a.Cascade.Payment(ctx, scope, id)

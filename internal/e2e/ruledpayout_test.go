@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -28,7 +30,7 @@ func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome  { retu
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 
 // fund gives a merchant 100 USD that he may withdraw.
-func fund(t *testing.T, database string, secrets *vault.Vault, scope pay.Scope, at time.Time) {
+func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scope, at time.Time) {
 	t.Helper()
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
 	must(t, err)
@@ -75,7 +77,7 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
 	soon(t, "the call that the test holds to begin", reached)
-	_, _, err := a.Payouts.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err := a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	must(t, err)
 	close(answers)
 	all.Wait()
@@ -104,7 +106,7 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	_, err := a.Payouts.PayOut(ctx)
 	must(t, err)
 	clock.advance(time.Minute)
-	_, _, err = a.Payouts.RuleWithdrawal(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	_, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
 		t.Error("the provider has accepted it, and by the operator's word it is not paid")
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -97,7 +99,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		if len(history) != 2 || history[0].Applied || !history[1].Applied || history[1].Rails["pix.BRA"].Accounts[0] != "bank-3" {
 			t.Errorf("the history is %+v", history)
 		}
-		told := []pay.Act{}
+		told := []audit.Act{}
 		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
 		must(t, err)
 		for _, a := range list {
@@ -116,7 +118,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		live := s.shop(t).live()
 		u := providertest.NewUpstream(t, "key-1")
-		small := []pay.RailTerms{{Limits: []pay.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.account(t, "large", u)
 		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
@@ -207,7 +209,7 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 			banks[0].ServeHTTP(w, r)
 		}))
 		t.Cleanup(line.Close)
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a pay.ProviderAccount) (pay.ProviderAccount, error) { a.BaseURL = line.URL; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.BaseURL = line.URL; return a, nil })
 		must(t, err)
 		r := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
 		id := r.text(t, "transactionId")

@@ -12,6 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -22,13 +24,13 @@ func strange(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 // rule is the operator's word on a payment.
 func (d *drill) rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
-	return d.App.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+	return d.App.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
 }
 
 func (d *drill) refusedAs(t *testing.T, err error, reason string) {
 	t.Helper()
-	shown, ok := err.(*pay.Error)
-	if !ok || shown.Code != pay.CodeConflictState || shown.Details.Reason != reason {
+	shown, ok := err.(*problem.Error)
+	if !ok || shown.Code != problem.ConflictState || shown.Details.Reason != reason {
 		t.Errorf("got %v, want conflict_state %q", err, reason)
 	}
 }
@@ -74,7 +76,7 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 						if b, err := d.App.Settlements.Balances(ctx, p.Scope); err != nil || b[ledger.Receivable] != receivable {
 							t.Errorf("the books have %v, %v", b, err)
 						}
-						e := d.live.act(t, pay.PaymentRuled, id)
+						e := d.live.act(t, audit.PaymentRuled, id)
 						if e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the report of today" || e.Details["provider"] != "unknown" || e.Details["force"] != "false" {
 							t.Errorf("the audit log has %+v", e)
 						}
@@ -111,7 +113,7 @@ func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 		if err != nil || p.Status != pay.Failed || p.Failure.Code != "abandoned" {
 			t.Fatalf("forced, it is %s %+v, %v", p.Status, p.Failure, err)
 		}
-		if e := d.live.act(t, pay.PaymentRuled, d.ids[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
+		if e := d.live.act(t, audit.PaymentRuled, d.ids[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
 			t.Errorf("the audit log has %+v", e)
 		}
 		// And was wrong: the money is late money, not lost.
@@ -159,7 +161,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 	}
 	eachPayer(t, func(t *testing.T, o shop, b *payer) {
 		b.behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-		by := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		for word, want := range map[pay.Word]struct{ status, available string }{
 			pay.WordPaid: {"completed", "900"}, pay.WordNotPaid: {"failed", "1000"},
 		} {
@@ -190,7 +192,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if r.text(t, "status") != want.status || said != pay.PayoutUnknown || o.available(t) != want.available {
 				t.Errorf("the operator says %s: available %s, %s", word, o.available(t), r)
 			}
-			if e := o.act(t, pay.WithdrawalRuled, id); e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the statement of today" {
+			if e := o.act(t, audit.WithdrawalRuled, id); e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the statement of today" {
 				t.Errorf("the audit log has %+v", e)
 			}
 			if word == pay.WordPaid { // the other one begins as this one did
@@ -204,7 +206,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 func (d *drill) ruleClaim(says claims.RuledClaim) (c pay.Claim, err error) {
 	for range 5 {
 		c, err = d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says)
-		if refused := (*pay.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
+		if refused := (*problem.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			break
 		}
 	}
@@ -278,7 +280,7 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 		op.ask(t, http.MethodPost, "/claims/CLM-NONE/resolution", `{"outcome":"approved","note":"n"}`).refused(t, "404 claim_not_found invalid_request_error")
 		r = op.ask(t, http.MethodPost, path, `{"outcome":"paid","note":"the report of today"}`)
 		r.is(t, http.StatusOK, `{"id":"`+id+`","status":"completed","provider":"unknown"}`)
-		if e := d.live.act(t, pay.PaymentRuled, id); e.By.ID != "ana" || e.By.IP != "127.0.0.1" || e.By.Request != r.header.Get("X-Request-Id") {
+		if e := d.live.act(t, audit.PaymentRuled, id); e.By.ID != "ana" || e.By.IP != "127.0.0.1" || e.By.Request != r.header.Get("X-Request-Id") {
 			t.Errorf("the audit log has %+v", e)
 		}
 		op.ask(t, http.MethodPost, path, `{"outcome":"not-charged","note":"n"}`).refused(t, "409 conflict_state conflict_error from=completed action=not-charged")

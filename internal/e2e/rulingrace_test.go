@@ -12,10 +12,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // The operator rejects a refund while another node tells the provider again, between his
@@ -123,7 +124,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(34 * time.Second)
@@ -137,10 +138,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	clock.advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
-	_, _, err = second.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -238,7 +239,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -247,10 +248,10 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	clock.advance(time.Second)
-	_, _, err = second.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
 	}
@@ -356,7 +357,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	operator := nodeOf(t, database, clock, log, func(c *app.Config) {
 		both(c)
 		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
-			if len(change.Audit) > 0 && change.Audit[0].Act == pay.PaymentRuled && moved.CompareAndSwap(false, true) {
+			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentRuled && moved.CompareAndSwap(false, true) {
 				sweep.Go(func() {
 					if _, err := other.Cascade.Sweep(ctx); err != nil {
 						t.Error(err)
@@ -368,10 +369,10 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 		}
 	})
 	who := acme(t, other)
-	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
+	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	must(t, err)
 	clock.advance(2 * time.Minute)
-	_, _, err = operator.Payments.Rule(ctx, pay.Actor{Kind: pay.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = operator.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word of the first attempt ended the second one")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -152,7 +153,7 @@ func (s *service) clean(t *testing.T) {
 func (s *service) shop(t *testing.T) shop {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
-		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: pay.Standard, RefundFees: pay.FeesReturned,
+		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tenant.Standard, RefundFees: tenant.FeesReturned,
 	})
 	must(t, err)
 	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}

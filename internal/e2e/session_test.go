@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -186,7 +187,7 @@ func TestCheckoutSelectIsSingleWinner(t *testing.T) {
 }
 
 // scope is the shop's sandbox.
-func (o shop) scope() pay.Scope { return pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID} }
+func (o shop) scope() tenant.Scope { return tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID} }
 
 func TestSessionEndsAfter24Hours(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {

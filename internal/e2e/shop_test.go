@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const apiPath = "/api/v1"
@@ -35,7 +35,7 @@ func (o shop) live() shop { return o.as(o.Live.Secret) }
 // whole returns a legacy key of the whole merchant.
 func (o shop) whole(t *testing.T, live bool) shop {
 	t.Helper()
-	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: pay.Secret})
+	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
 	must(t, err)
 	return o.as(key)
 }

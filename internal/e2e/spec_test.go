@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -303,13 +303,13 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 				t.Errorf("the document lacks %s; it has %v", endpoint, endpoints)
 			}
 		}
-		for _, e := range pay.EventTypes() {
+		for _, e := range hook.EventTypes() {
 			if doc.Webhooks[string(e)] == nil {
 				t.Errorf("the document lacks the event %s", e)
 			}
 		}
-		if len(doc.Webhooks) != len(pay.EventTypes()) {
-			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(pay.EventTypes()))
+		if len(doc.Webhooks) != len(hook.EventTypes()) {
+			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(hook.EventTypes()))
 		}
 		if server := doc.Servers[0].URL; server != s.URL+apiPath {
 			t.Errorf("the document's server is %s, want %s", server, s.URL+apiPath)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 // A label is kept for good: what a stranger makes up is none.
@@ -75,7 +75,7 @@ func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
 			o := s.shop(t)
 			forged := []string{"X-Forwarded-For: 6.6.6.6, 198.51.100.7", "X-Real-Ip: 6.6.6.7", "Forwarded: for=6.6.6.8"}
 			hook := o.post(t, "/webhooks", `{"events":["*"]}`, forged...).want(t, http.StatusCreated)
-			if e := o.act(t, pay.WebhookCreated, hook.text(t, "id")); e.By.IP != c.want {
+			if e := o.act(t, audit.WebhookCreated, hook.text(t, "id")); e.By.IP != c.want {
 				t.Errorf("the audit log has %s, want %s", e.By.IP, c.want)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 			shown("https://shop.example", `["*"]`, "false", "null", secret))
 		// Every event can be asked for, by its name.
 		var names []string
-		for _, e := range pay.EventTypes() {
+		for _, e := range hook.EventTypes() {
 			names = append(names, fmt.Sprintf("%q", e))
 		}
 		o.subscribe(t, "https://shop.example/all", strings.Join(names, ","))

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/chromedp/cdproto/cdp"
@@ -218,7 +218,7 @@ func offered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
 	s.rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.account(t, "acme", u)
-	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Trusted, RefundFees: pay.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 	must(t, err)
 	test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live())
 }
@@ -249,7 +249,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *service, live shop) {
-		methods, _ := s.App.Methods.RailList(pay.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
+		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {
 			ids[m.Key] = m.ID
@@ -282,8 +282,8 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 				must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
 				shown, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(path(t, tab), "/pay/"))
 				must(t, err)
-				if shown.Buyer.Document != c.taken || shown.RailID != id {
-					t.Errorf("the service takes %q by %s, want %q by %s", shown.Buyer.Document, shown.RailID, c.taken, id)
+				if shown.Buyer.Document != c.taken || shown.Way.RailID != id {
+					t.Errorf("the service takes %q by %s, want %q by %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
 				}
 			})
 		}

@@ -62,7 +62,7 @@ var fixtures = map[string]struct {
 	"/webhooks/{id}/deliveries/{deliveryId}": {code: "webhook_delivery_not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
 		o.fund(t, false, 100_00)
 		o.simulate(t, o.create(t, card), "refunded").want(t, http.StatusOK)
-		return hook{shop: o, id: ids["/webhooks/{id}"]}.last(t, "delivered").text(t, "id")
+		return subscribed{shop: o, id: ids["/webhooks/{id}"]}.last(t, "delivered").text(t, "id")
 	}},
 	"/webhooks/{id}/replays/{replayId}": {code: "not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
 		path := "/webhooks/" + ids["/webhooks/{id}"]

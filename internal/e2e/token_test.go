@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func (o shop) refresh(t *testing.T, token string) reply {
@@ -122,7 +122,7 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			o.refresh(t, token).want(t, http.StatusOK)
 		})
 		t.Run("a revoked key's does not", func(t *testing.T) {
-			key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: pay.Secret})
+			key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
 			must(t, err)
 			login := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).want(t, http.StatusOK)
 			revoke(t, o.App, key)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Of two calls under one reference the second is taken and the shopper has the voucher;
@@ -56,7 +56,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -65,7 +65,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
@@ -143,7 +143,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	who := acme(t, first)
 	var one, two sync.WaitGroup
 	one.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_cash"})
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
 	soon(t, "the call that the test holds to begin", reached)
 	clock.advance(10 * time.Second)
@@ -154,7 +154,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
 	must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, store.Filter{Limit: 10})
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	must(t, err)
 	before := list[0].Status
 	close(firstDone)

@@ -15,11 +15,16 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	play "github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -60,11 +65,11 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: pay.Standard, RefundFees: pay.FeesReturned})
+	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
 	must(t, err)
-	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: "25.5", PaymentMethodID: "sbx_card"})
+	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	must(t, err)
 	b.payment = p.ID
 	return b
@@ -83,9 +88,9 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 // and whoever asked is told that nobody knows.
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
-	operator := pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+	operator := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
 		must(t, err)
 		return sub.ID
 	}
@@ -108,9 +113,9 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"evidence": func(t *testing.T, b *blind) func() error {
-			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, pay.SimulateChargeback, view.Cause{})
+			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
 			must(t, err)
-			list, _, err := b.Claims.List(ctx, b.who.Scope, store.ClaimFilter{Limit: 10})
+			list, _, err := b.Claims.List(ctx, b.who.Scope, pay.ClaimFilter{Page: pay.Page{Limit: 10}})
 			must(t, err)
 			return func() error {
 				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
@@ -142,14 +147,14 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{pay.AllEvents}})
+				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
 				return err
 			}
 		},
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, pay.SubscriptionEdit{URL: &url}, nil)
+				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, hook.SubscriptionEdit{URL: &url}, nil)
 				return err
 			}
 		},
@@ -168,7 +173,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"an account's priority": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Accounts.Edit(ctx, operator, id, func(a pay.ProviderAccount) (pay.ProviderAccount, error) {
+				_, err := b.Accounts.Edit(ctx, operator, id, func(a acquirer.Account) (acquirer.Account, error) {
 					a.Priority++
 					return a, nil
 				})
@@ -188,7 +193,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.SetRefundFees(ctx, operator, b.shop.Merchant.ID, pay.FeesKept)
+				_, err := b.Onboarding.SetRefundFees(ctx, operator, b.shop.Merchant.ID, tenant.FeesKept)
 				return err
 			}
 		},
@@ -197,13 +202,13 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Rebrand(ctx, b.shop.Shop.ID, func(x pay.Brand) pay.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				_, err := b.Onboarding.Rebrand(ctx, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
 				return err
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Keys.Create(ctx, auth.NewKey{Scope: b.who.Scope, Kind: pay.Secret})
+				_, err := b.Keys.Create(ctx, auth.NewKey{Scope: b.who.Scope, Kind: tenant.Secret})
 				return err
 			}
 		},
@@ -230,7 +235,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Verifications.Start(ctx, b.who, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+				_, _, err := b.Verifications.Start(ctx, b.who, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
 				return err
 			}
 		},

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // serves opens an account that takes Pix and SPEI in production, for sessions that somebody could
@@ -13,7 +13,7 @@ import (
 func (s *service) serves(t *testing.T) (leaves func()) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{
-		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: pay.DefaultPriority,
+		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: acquirer.DefaultPriority,
 		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
 	})
 	must(t, err)

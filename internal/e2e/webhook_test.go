@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -53,13 +54,13 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		o, stranger := s.shop(t), s.shop(t)
 		first, second := s.receive(t), s.receive(t)
-		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, pay.FirstEvents)).want(t, http.StatusCreated)
+		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, hook.FirstEvents)).want(t, http.StatusCreated)
 		id, secret := made.text(t, "id"), made.text(t, "secret")
 		path := "/webhooks/" + id
 		shown := func(url, events, status, reason, description, last string) string {
 			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
 				"secretPreview":%q,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
-				id, url, events, pay.FirstEvents, status, reason, description, made.text(t, "secretPreview"), made.text(t, "createdAt"), last)
+				id, url, events, hook.FirstEvents, status, reason, description, made.text(t, "secretPreview"), made.text(t, "createdAt"), last)
 		}
 		o.get(t, path).is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
 
@@ -242,12 +243,12 @@ func TestChangesRotationsAndReplaysAreInTheAuditLog(t *testing.T) {
 		o.patch(t, h.path(""), `{}`).want(t, http.StatusOK) // changes nothing
 		o.patch(t, h.path(""), `{"url":"/hooks"}`).want(t, http.StatusBadRequest)
 		changed := o.patch(t, h.path(""), `{"description":"mine"}`).want(t, http.StatusOK)
-		e := o.act(t, pay.WebhookUpdated, h.id)
+		e := o.act(t, audit.WebhookUpdated, h.id)
 		o.byRequest(t, e, changed)
 		rotated := o.post(t, h.path("/rotate-secret"), "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, pay.WebhookRotated, h.id), rotated)
+		o.byRequest(t, o.act(t, audit.WebhookRotated, h.id), rotated)
 		replayed := o.post(t, h.path("/deliveries/"+delivery+"/replay"), "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, pay.DeliveryReplayed, delivery), replayed)
+		o.byRequest(t, o.act(t, audit.DeliveryReplayed, delivery), replayed)
 		for _, e := range o.acts(t) {
 			if told := fmt.Sprint(e.Details); strings.Contains(told, "hush") || strings.Contains(told, "whsec_") {
 				t.Errorf("the audit log tells a secret: %+v", e)

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -142,8 +142,8 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	test := acme(t, a)
 	live := test
 	live.Live = true
-	all := []string{pay.AllEvents}
-	subscribe := func(by base.Principal, url string) (pay.Subscription, error) {
+	all := []string{hook.AllEvents}
+	subscribe := func(by base.Principal, url string) (hook.Subscription, error) {
 		sub, _, err := a.Webhooks.Subscribe(ctx, by, by.Scope, delivery.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}
@@ -152,7 +152,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 			t.Errorf("%s did not prove whose it is: %v", foreign, err)
 		}
 	}
-	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, store.Page{Limit: 10}); err != nil || len(list) != 0 {
+	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, pay.Page{Limit: 10}); err != nil || len(list) != 0 {
 		t.Errorf("refused endpoints are kept: %v, %v", list, err)
 	}
 	sub, err := subscribe(live, "https://ours.example/")
@@ -161,7 +161,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Error(err)
 	}
 	edit := func(url string) error {
-		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, pay.SubscriptionEdit{URL: &url}, nil)
+		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, hook.SubscriptionEdit{URL: &url}, nil)
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -391,7 +392,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		}
 		v := o.post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
 		o.post(t, "/withdrawals", body).refused(t, "402 kyc_required card_error")
-		must(t, s.App.Verifications.Decide(ctx, v, pay.KYCVerified, "", "")) // enhanced includes basic
+		must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", "")) // enhanced includes basic
 		o.post(t, "/withdrawals", body).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		o.get(t, quote).refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.get(t, "/withdrawals").text(t, "pagination.total"); n != "0" || o.available(t) != "100" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed text/*.json
@@ -22,13 +23,13 @@ type Letter struct{ Subject, Text string }
 // Desk writes letters. It is safe for use by many goroutines.
 type Desk struct {
 	service string // URL
-	texts   map[pay.Language]map[string]string
+	texts   map[tenant.Language]map[string]string
 }
 
 // NewDesk reads the texts. service is the URL that merchants reach the service at.
 func NewDesk(service string) (*Desk, error) {
-	d := &Desk{service: service, texts: map[pay.Language]map[string]string{}}
-	for _, language := range pay.Languages() {
+	d := &Desk{service: service, texts: map[tenant.Language]map[string]string{}}
+	for _, language := range tenant.Languages() {
 		body, err := textFiles.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			return nil, err
@@ -52,7 +53,7 @@ var walletLines = []string{
 func (d *Desk) NewWallet(n pay.WalletNotice) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
-		texts = d.texts[pay.English]
+		texts = d.texts[tenant.English]
 	}
 	values := strings.NewReplacer(
 		"{merchant}", plain(n.Merchant), "{destination}", plain(n.Destination), "{network}", plain(n.Network),

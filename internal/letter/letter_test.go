@@ -12,10 +12,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var notice = pay.WalletNotice{
-	Language: pay.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
+	Language: tenant.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
 	Key: "sk_live_…1234", AddedAt: time.Date(2026, 11, 20, 23, 4, 5, 0, time.FixedZone("", -3*3600)), ActiveAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
 }
 
@@ -30,8 +31,8 @@ func desk(t *testing.T) *letter.Desk {
 
 // No sentence is left in one language only, and each says as much in all.
 func TestEverySentenceIsInEveryLanguage(t *testing.T) {
-	texts := map[pay.Language]map[string]string{}
-	for _, language := range pay.Languages() {
+	texts := map[tenant.Language]map[string]string{}
+	for _, language := range tenant.Languages() {
 		body, err := os.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 	}
 	hole := regexp.MustCompile(`\{\w+\}`)
 	for language, of := range texts {
-		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[pay.English])); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[tenant.English])); !slices.Equal(got, want) {
 			t.Errorf("%s has the keys %v, want %v", language, got, want)
 		}
 		n := notice
@@ -52,7 +53,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		l := desk(t).NewWallet(n)
 		whole := l.Subject + "\n" + l.Text
 		for key, sentence := range of {
-			want := slices.Sorted(slices.Values(hole.FindAllString(texts[pay.English][key], -1)))
+			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
 			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
 				t.Errorf("%s %s has %v for values, want %v", language, key, got, want)
 			}

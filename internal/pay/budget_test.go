@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // What a payment's budget allows: a card is never charged when its shopper is gone, a
@@ -13,7 +16,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 	down, unknown, missing := Outcome{Kind: Unavailable}, Outcome{Kind: Unknown}, Outcome{Kind: Missing}
 	for _, c := range []struct {
 		name    string
-		rail    Rail
+		rail    acquirer.Rail
 		after   []time.Duration // since the payment was made
 		answers []Outcome
 		tries   int
@@ -28,7 +31,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		{"a voucher after a crash", pixRail(), seconds(46), []Outcome{missing}, 2, ""},
 		{"a voucher after a crash, tries used up", pixRail(), seconds(46, 47), []Outcome{missing, down}, 2, "budget: 2 tries"},
 		{"a voucher that could not be paid any more", pixRail(), []time.Duration{time.Second, pixRail().Window}, []Outcome{unknown, missing}, 1, "budget: the time in which"},
-		{"a hard decline is no matter of budgets", cardRail(), seconds(40), []Outcome{{Kind: Declined, Code: CodeCardDeclined}}, 1, ""},
+		{"a hard decline is no matter of budgets", cardRail(), seconds(40), []Outcome{{Kind: Declined, Code: problem.CardDeclined}}, 1, ""},
 	} {
 		p := sent(t, c.rail, 1000)
 		for i, o := range c.answers {
@@ -40,7 +43,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		if len(p.Attempts) != c.tries || c.stop == "" && last.Stop != "" || !strings.HasPrefix(last.Stop, c.stop) {
 			t.Errorf("%s: %d tries, stopped by %q; want %d by %q", c.name, len(p.Attempts), last.Stop, c.tries, c.stop)
 		}
-		if c.stop != "" && (p.Status != Failed || p.Failure.Code != string(CodeCascadeExhausted)) {
+		if c.stop != "" && (p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted)) {
 			t.Errorf("%s: %s, want it exhausted", c.name, p)
 		}
 	}

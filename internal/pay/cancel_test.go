@@ -9,7 +9,7 @@ import (
 func pendingVoucher(t *testing.T) Payment {
 	t.Helper()
 	p := sent(t, pixRail(), 25_50)
-	p.Window = 24 * time.Hour
+	p.Way.Window = 24 * time.Hour
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://bank.example/v"}, routes, noon)
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Route is a rail at a provider.
@@ -30,9 +32,6 @@ type Budget struct {
 
 // How long until a payment is looked at again.
 const (
-	// callLease is longer than a provider's call may take: after it, whoever
-	// made the call is dead and the sweep asks the provider.
-	callLease = 45 * time.Second
 	// unknownRetry is the first pause between two questions about an unknown outcome;
 	// pauses has the later ones.
 	unknownRetry = 30 * time.Second
@@ -63,7 +62,7 @@ func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
 	if from.Version == 0 {
-		change.Events = []Event{p.early(PaymentCreated, "", now)}
+		change.Events = []Event{p.early(hook.PaymentCreated, "", now)}
 	}
 	return p, change
 }
@@ -97,7 +96,7 @@ func (p Payment) Resend(now time.Time) (Payment, Change) {
 }
 
 // inHand reports whether a node has something to finish: a call, or a create call that
-// plays a simulation and has not answered.
+// has not answered.
 func (p Payment) inHand() bool {
 	a, ok := p.current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
@@ -106,10 +105,10 @@ func (p Payment) inHand() bool {
 // Exhaust fails a payment that no provider serves (ERR-18).
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
-	p = p.fail(Failure{Code: string(CodeCascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
-	p, change := p.finish(from, nil, now)
+	p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
+	p, change := p.finish(from, now)
 	if from.Version == 0 {
-		change.Events = append([]Event{from.written(from, now).early(PaymentCreated, "", now)}, change.Events...)
+		change.Events = append([]Event{from.written(from, now).early(hook.PaymentCreated, "", now)}, change.Events...)
 	}
 	return p, change
 }
@@ -136,17 +135,15 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	switch o.Kind {
 	case Approved:
-		if p.FormURL == "" { // approved at once: the shopper has seen no other
-			p.FormURL, p.Data = o.FormURL, o.Data
+		if p.Page.FormURL == "" { // approved at once: the shopper has seen no other
+			p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 		}
-		p.Captured = attempt.Order
-		p = p.move(Complete, now).answer()
-		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		return p.complete(from, attempt.Order, o, now)
 	case Awaiting:
 		p = p.await(o, now)
 	case Lapsed:
 		p = p.lapse(now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	case Unknown, Sending:
 		p = p.wait(o, now).answer()
 	default:
@@ -170,12 +167,12 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 			p.Attempts[attempt.Order-1].Stop = stop
 		}
 		p = p.fail(p.reason(o), now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	}
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
 	if p.Status == Pending && from.Status != Pending && p.Sequence == 0 {
-		change.Events = []Event{p.early(PaymentPending, from.Status, now)}
+		change.Events = []Event{p.early(hook.PaymentPending, from.Status, now)}
 	}
 	return p, change
 }
@@ -183,7 +180,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 // misfits reports whether a provider says that something else was paid than what
 // was asked for.
 func (p Payment) misfits(o Outcome) bool {
-	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Local
+	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Price.Local
 }
 
 // amountMismatch is the decline of an attempt whose provider tells of another
@@ -206,13 +203,13 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 	p, told := p.misfit(attempt, o, from, now)
 	ends := p.Times.Expires
 	if ends.IsZero() {
-		ends = p.Times.Created.Add(p.Window)
+		ends = p.Times.Created.Add(p.Way.Window)
 	}
 	if !now.Before(ends) {
 		p = p.lapse(now).answer()
 		f := otherAmount()
 		p.Failure = &f
-		next, change = p.finish(from, nil, now)
+		next, change = p.finish(from, now)
 	} else {
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
 		change.Payments = []Payment{next}
@@ -233,8 +230,8 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
 		return fmt.Sprintf("budget: %d tries are all there are", b.Attempts)
-	case !p.Sync && resumed:
-		if p.Window > 0 && since >= p.Window {
+	case !p.Way.Sync && resumed:
+		if p.Way.Window > 0 && since >= p.Way.Window {
 			return "budget: the time in which the shopper could have paid is over"
 		}
 	case b.Time > 0 && since >= b.Time:
@@ -251,17 +248,17 @@ func (p Payment) reason(o Outcome) Failure {
 		return otherAmount()
 	}
 	if o.Kind != Declined || o.Soft {
-		return Failure{Code: string(CodeCascadeExhausted), Message: "no provider could take the payment"}
+		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
 	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
 	switch {
-	case f.Code == "" && p.Sync:
-		f.Code = string(CodeCardDeclined)
+	case f.Code == "" && p.Way.Sync:
+		f.Code = string(problem.CardDeclined)
 	case f.Code == "":
 		f.Code = "declined"
 	}
 	if p.Challenged {
-		f.Code, f.Message = string(CodeThreeDSFailed), "the shopper did not pass the issuer's challenge"
+		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}
 	return f
 }
@@ -272,10 +269,13 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 		return p.wait(o, now)
 	}
 	p = p.move(Await, now)
-	p.FormURL, p.Data = o.FormURL, o.Data
-	p.Times.Expires = now.Add(p.Window)
-	p.Challenged = o.Code == CodeThreeDSRequired
-	return p.wait(o, now).answer()
+	p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
+	p.Times.Expires = now.Add(p.Way.Window)
+	p.Challenged = o.Code == problem.ThreeDSRequired
+	if p.Answered == "" && !o.Played {
+		p.Answered = Pending
+	}
+	return p.wait(o, now)
 }
 
 // wait sets the time of the next look.
@@ -288,8 +288,8 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	if !o.CheckAt.IsZero() {
 		p.DueAt = o.CheckAt
 	}
-	if p.Answered == "" && p.Simulate.Immediate() {
-		p.DueAt = now.Add(callLease) // the create call plays on, unless its node dies
+	if p.Answered == "" && p.Status == Pending {
+		p.DueAt = now.Add(callLease) // the create call goes on, unless its node dies
 	}
 	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
 		p.DueAt = expires
@@ -297,17 +297,17 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	return p
 }
 
-// answer notes the status that the create call replies with, once. A payment
-// on which the create call plays a simulation is answered after it.
+// answer notes the status that the create call replies with, once. Where that is
+// pending, await has noted it, or the create call goes on.
 func (p Payment) answer() Payment {
-	if p.Answered == "" && !(p.Status == Pending && p.Simulate.Immediate()) {
+	if p.Answered == "" && p.Status != Pending {
 		p.Answered = p.Status
 	}
 	return p
 }
 
-// Reply notes the status that the create call replies with where the simulation
-// it waited for came to nothing.
+// Reply notes the status that the create call replies with where what it went on
+// for came to nothing.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Answered = p.Status
@@ -337,32 +337,27 @@ func (p Payment) lapse(now time.Time) Payment {
 	return p
 }
 
-// finish writes a payment that reached completed, failed or expired, with the
-// event that says so.
-func (p Payment) finish(from Payment, transfers []ledger.Transfer, now time.Time) (Payment, Change) {
-	kind := PaymentFailed
-	if p.Status == Completed {
-		kind = PaymentCompleted
+// complete writes a payment that an attempt's outcome completed, with its capture. What
+// the sandbox completed is told as payment.captured, too (EVT-1).
+func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
+	p.Captured = order
+	p = p.move(Complete, now).answer().written(from, now)
+	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
+	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
+	if o.Played {
+		var alias Event
+		p, alias = p.event(hook.PaymentCaptured, from.Status, now)
+		change.Events = append(change.Events, alias)
 	}
-	p = p.written(from, now)
-	p, event := p.event(kind, from.Status, now)
-	change := Change{Payments: []Payment{p}, Transfers: transfers, Events: []Event{event}}
-	if p.Status == Completed && p.Simulate != "" {
-		p, change = p.alias(change, from.Status, now)
-	}
-	if p.Status == Completed {
-		return p.applyHeld(change, nil, now)
-	}
-	return p, change
+	change.Payments = []Payment{p}
+	return p.applyHeld(change, nil, now)
 }
 
-// alias adds payment.captured, which only what the simulator completes emits
-// (EVT-1).
-func (p Payment) alias(change Change, previous Status, now time.Time) (Payment, Change) {
-	p, event := p.event(PaymentCaptured, previous, now)
-	change.Payments = []Payment{p}
-	change.Events = append(change.Events, event)
-	return p, change
+// finish writes a payment that failed or expired, with the event that says so.
+func (p Payment) finish(from Payment, now time.Time) (Payment, Change) {
+	p = p.written(from, now)
+	p, event := p.event(hook.PaymentFailed, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{event}}
 }
 
 // NoProvider is the reason (details.reason) for which nobody could be asked for the money.
@@ -372,23 +367,23 @@ const NoProvider = "no_provider_for_method_region"
 // cannot go on, or nil (PAY-25, ERR-10). It tells the same
 // on every replay.
 func (p Payment) Refusal() error {
-	details := Details{TransactionID: p.ID}
+	details := problem.Details{TransactionID: p.ID}
 	switch {
 	case p.Answered == Pending && p.Challenged:
-		details.RedirectURL = p.FormURL
-		return &Error{Code: CodeThreeDSRequired, Details: details,
+		details.RedirectURL = p.Page.FormURL
+		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
 			Message: "the card's issuer wants the shopper to confirm: send them to details.redirectUrl"}
 	case p.Answered != Failed || p.Failure == nil:
 		return nil
-	case p.Failure.Code == string(CodeCascadeExhausted):
+	case p.Failure.Code == string(problem.CascadeExhausted):
 		details.Attempts = p.Trace()
 		details.Reason = "all_providers_failed"
 		if len(p.Attempts) == 0 {
 			details.Reason = NoProvider
 		}
-		return &Error{Code: CodeCascadeExhausted, Message: p.Failure.Message, Details: details}
-	case p.Sync:
-		return &Error{Code: Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
+		return &problem.Error{Code: problem.CascadeExhausted, Message: p.Failure.Message, Details: details}
+	case p.Way.Sync:
+		return &problem.Error{Code: problem.Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
 	}
 	return nil
 }

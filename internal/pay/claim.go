@@ -8,6 +8,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // ClaimKind says who wants the money back (CLAIM-1).
@@ -96,22 +99,22 @@ var verbsOf = map[ClaimKind][]ClaimVerb{
 // claim_already_resolved, conflict_state.
 func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if c.Status.Terminal() {
-		return "", &Error{Code: CodeClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
-			Details: Details{From: Status(c.Status), Action: string(v)}}
+		return "", &problem.Error{Code: problem.ClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
+			Details: problem.Details{From: string(c.Status), Action: string(v)}}
 	}
 	next, ok := claimMoves[c.Status][v]
 	// While its refund is under way, a provider has the word and nobody else.
 	if ok && slices.Contains(verbsOf[c.Kind], v) && (c.Kind == UserDispute || !c.Calling()) {
 		return next, nil
 	}
-	return "", &Error{Code: CodeConflictState, Message: fmt.Sprintf("a claim of type %s that is %s does not take %s now", c.Kind, c.Status, v),
-		Details: Details{From: Status(c.Status), Action: string(v)}}
+	return "", &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf("a claim of type %s that is %s does not take %s now", c.Kind, c.Status, v),
+		Details: problem.Details{From: string(c.Status), Action: string(v)}}
 }
 
 // Claim is a demand to give a payment's money back.
 type Claim struct {
 	ID string // CLM-…
-	Scope
+	tenant.Scope
 	Version   int64
 	Kind      ClaimKind
 	Status    ClaimStatus
@@ -129,7 +132,7 @@ type Claim struct {
 	Call      RefundCall // the refund at the provider, where there is one
 	Case      Case       // of a chargeback: the provider's dispute
 	Previous  string     // the claim of the same dispute that ended before this one, or ""
-	Silent    bool       // opened by the simulator, whose one event is payment.refunded
+	Played    bool       // of a refund: the sandbox made it, and payment.refunded alone tells it
 	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted
 	DueAt     time.Time  // when to look again; zero when there is nothing to wait for
 	Evidence  []Evidence
@@ -224,9 +227,9 @@ func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note st
 	c = c.written(now)
 	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
 	c = c.step(actor, note, now)
-	if !c.Silent || !to.Pays() {
+	if !c.Played || !to.Pays() {
 		var event Event
-		c, event = c.event(ClaimResolved, p, now)
+		c, event = c.event(hook.ClaimResolved, p, now)
 		event.Previous = Status(from)
 		change.Events = append(change.Events, event)
 	}
@@ -318,4 +321,115 @@ func (c Claim) String() string {
 		}
 	}
 	return b.String()
+}
+
+// late books money that came after the payment had ended: it is real, so it is
+// kept in suspense and an inquiry asks the operator what to do with it (LATE-1).
+func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
+	from := p
+	p.Attempts = p.noted(order, o, now)
+	p, _ = p.astray(Stray{Code: LatePayment, Order: order, Local: p.Price.Local, Claim: claimID})
+	if order == len(p.Attempts) { // it was this one that is asked about
+		p.DueAt, p.Unsure = time.Time{}, time.Time{}
+	}
+	p = p.written(from, now)
+	claim := p.claim(claimID, Inquiry, ClaimPending, p.Price.Local, p.Price.Amount.Minor, PartyProvider, now)
+	claim.Reason, claim.Attempt = reason, order
+	claim, opened := claim.event(hook.ClaimOpened, p, now)
+	capture := claim.transfer("late", ledger.LateCapture, now,
+		ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
+		ledger.Posting{Account: ledger.Suspense, Amount: p.Price.Amount.Minor})
+	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whatever the claim
+	return p.applyHeld(Change{
+		Payments: []Payment{p}, Claims: []Claim{claim},
+		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},
+	}, nil, now)
+}
+
+// endInquiry gives late money to the shopper or to the merchant. The merchant
+// gets all of it: no fee was agreed on for a payment that had ended.
+func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
+	end, step, kind, account := Accepted, "accept", ledger.LateAccepted, ledger.Available
+	if to.Pays() {
+		end, step, kind, account = GivenBack, "refund", ledger.LateRefund, ledger.Refunds
+	}
+	change := Change{Transfers: moving(c.transfer(step, kind, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: account, Amount: c.USD}))}
+	if next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, end); ended {
+		p = next.written(p, now)
+		change.Payments = []Payment{p}
+	}
+	return p, change
+}
+
+// Evidence is what a merchant says against a claim.
+type Evidence struct {
+	ID   string        `json:"id"` // ev_…
+	Kind string        `json:"kind"`
+	Text string        `json:"text,omitempty"`
+	File *EvidenceFile `json:"file,omitempty"`
+	At   int64         `json:"at"` // microseconds UTC
+	// Shut is the text as it is stored, where it cannot be opened: so it is kept.
+	Shut string `json:"-"`
+}
+
+// EvidenceFile tells of a file; its content is a row of its own.
+type EvidenceFile struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"` // hex
+	Shut   string `json:"-"`      // the name as it is stored, where it cannot be opened
+}
+
+// File is the content of a piece of evidence.
+type File struct {
+	ID string // of the evidence
+	tenant.Scope
+	Claim   string
+	Name    string
+	Type    string
+	Content []byte
+	At      time.Time
+	// Sealed is the content as it is stored, once the store has made it.
+	Sealed string
+}
+
+// Limits of evidence.
+const (
+	// MaxEvidenceFile is the largest file, in bytes.
+	MaxEvidenceFile = 10 << 20
+	// maxEvidence is how many pieces a claim takes.
+	maxEvidence = 20
+)
+
+// Submit adds evidence, with the content of its file where it has one. It moves
+// a claim that needs evidence to review; more may follow until it is resolved.
+//
+// Errors: claim_already_resolved, conflict_state, invalid_request above the
+// number of pieces that a claim takes.
+func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change, error) {
+	to, err := c.After(Submit)
+	if err != nil {
+		return c, Change{}, err
+	}
+	if len(c.Evidence) >= maxEvidence {
+		return c, Change{}, problem.New(problem.InvalidRequest, "a claim takes at most 20 pieces of evidence")
+	}
+	from := c.Status
+	e.At = now.UnixMicro()
+	c = c.written(now)
+	c.Status, c.DueAt = to, time.Time{}
+	if c.Kind == ChargebackClaim {
+		c.DueAt = c.lookAgain(now) // the provider is asked what becomes of it
+	}
+	c.Evidence = append(slices.Clip(c.Evidence), e)
+	if from != to {
+		c = c.step(PartyMerchant, "", now)
+	}
+	change := Change{Claims: []Claim{c}}
+	if e.File != nil {
+		change.Files = []File{{ID: e.ID, Scope: c.Scope, Claim: c.ID, Name: e.File.Name, Type: e.File.Type, Content: content, At: now}}
+	}
+	return c, change, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // paidClaim returns a completed payment with a claim of a kind on it.
@@ -19,12 +21,12 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	switch kind {
 	case UserDispute:
 		var err error
-		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net(), ledger.Reserve: p.Reserve}, noon)
+		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
 	case ChargebackClaim:
-		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true, Outcome: Outcome{Message: "fraudulent"}},
+		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: Outcome{Message: "fraudulent", Played: true}},
 			routes, "CLM-1", noon)
 	case Inquiry:
 		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", "late", noon)
@@ -75,12 +77,12 @@ func TestClaimMatrix(t *testing.T) {
 					}
 					next, change, err := move(c, p, v)
 					got := string(next.Status)
-					if e, ok := err.(*Error); ok {
+					if e, ok := err.(*problem.Error); ok {
 						got = string(e.Code)
 						if len(change.Claims)+len(change.Payments)+len(change.Transfers)+len(change.Events) > 0 || next.Version != c.Version {
 							t.Errorf("a refused %s writes %+v", v, change)
 						}
-						if e.Details.From != Status(status) || e.Details.Action != string(v) {
+						if e.Details.From != string(status) || e.Details.Action != string(v) {
 							t.Errorf("the conflict tells from %q and action %q", e.Details.From, e.Details.Action)
 						}
 					}
@@ -134,7 +136,7 @@ func checkResolved(t *testing.T, before, after Claim, change Change) {
 	if after.Status.Pays() && (paid != before.USD || back != 0) || !after.Status.Pays() && (paid != 0 || back != want) {
 		t.Errorf("%s: the shopper got %d of %d, the merchant %d", after.Status, paid, before.USD, back)
 	}
-	var told []EventType
+	var told []hook.EventType
 	for _, e := range change.Events {
 		told = append(told, e.Type)
 	}
@@ -166,12 +168,12 @@ func TestChargebackThatIsLostTakesThePaymentAlong(t *testing.T) {
 func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 	p, _ := paidClaim(t, ChargebackClaim)
 	_, _, change, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: 1_000_000}, noon)
-	e, ok := err.(*Error)
-	if !ok || e.Code != CodeConflictState || e.Details.Reason != "open_dispute" || len(change.Claims) != 0 {
+	e, ok := err.(*problem.Error)
+	if !ok || e.Code != problem.ConflictState || e.Details.Reason != "open_dispute" || len(change.Claims) != 0 {
 		t.Errorf("refund under dispute: %v, %d claims; want conflict_state, open_dispute", err, len(change.Claims))
 	}
 	// The simulator's table knows no disputes; nobody is paid twice all the same.
-	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Simulated: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
+	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Played: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,8 +187,8 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 	for _, tr := range append(paid.Transfers, change.Transfers...) {
 		out += tr.Amount(ledger.Refunds) + tr.Amount(ledger.Chargebacks)
 	}
-	if out != p.Amount.Minor {
-		t.Errorf("a refund and a lost dispute gave %d back of %d", out, p.Amount.Minor)
+	if out != p.Price.Amount.Minor {
+		t.Errorf("a refund and a lost dispute gave %d back of %d", out, p.Price.Amount.Minor)
 	}
 }
 
@@ -280,13 +282,13 @@ func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
 	p = change.Payments[0]
-	if c.Status != ClaimRejected || p.Status != Refunded || p.Refunded != 0 || p.Refundable() != p.Local || p.Given != (Parts{}) {
-		t.Errorf("refused: claim %s, payment %s with %d refunded, %+v", c.Status, p.Status, p.Refunded, p.Given)
+	if c.Status != ClaimRejected || p.Status != Refunded || p.Refunds.Local != 0 || p.Refundable() != p.Price.Local || p.Refunds.USD != (Parts{}) {
+		t.Errorf("refused: claim %s, payment %s with %d refunded, %+v", c.Status, p.Status, p.Refunds.Local, p.Refunds.USD)
 	}
 	if last := c.Timeline[len(c.Timeline)-1]; last.Actor != PartyProvider || last.Note != "account closed" {
 		t.Errorf("the timeline says %+v", last)
 	}
-	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net(), ledger.Reserve: p.Reserve}, noon); err != nil {
+	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon); err != nil {
 		t.Errorf("the second refund: %v", err)
 	}
 }
@@ -332,9 +334,9 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 			t.Fatalf("the net is %d", p.Net())
 		}
 		_, _, change, err := p.Refund(NewRefund{ID: "CLM-1"},
-			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Reserve}, noon)
-		e, refused := err.(*Error)
-		if refused != c.insufficient || refused && e.Code != CodeBalanceInsufficient {
+			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Terms.Reserve}, noon)
+		e, refused := err.(*problem.Error)
+		if refused != c.insufficient || refused && e.Code != problem.BalanceInsufficient {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
@@ -342,7 +344,7 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 			t.Errorf("%+v: %s", c, change.Transfers[0])
 		}
 		for _, f := range change.Floors {
-			have := map[ledger.Account]int64{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Reserve}[f.Account]
+			have := map[ledger.Account]int64{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Terms.Reserve}[f.Account]
 			if after := have + change.Transfers[0].Amount(f.Account); after < f.Min {
 				t.Errorf("%+v: the floor of %s is %d, it would hold %d", c, f.Account, f.Min, after)
 			}

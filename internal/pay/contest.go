@@ -2,6 +2,7 @@ package pay
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -44,7 +45,7 @@ func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
 // proves reports whether a dispute says by its amount that the charge was paid as
 // it was asked for: what is disputed in full was paid in full.
 func (p Payment) proves(n Notice, order int) bool {
-	return n.Outcome.Local == p.Local && p.Attempts[order-1].Decline != amountMismatch
+	return n.Outcome.Local == p.Price.Local && p.Attempts[order-1].Decline != amountMismatch
 }
 
 // Heard notes what a provider answered when it was asked how a dispute stands; nil
@@ -131,7 +132,7 @@ func (d *docket) paid(n Notice, order int, claim string) bool {
 	if claim == "" && !d.p.Status.Open() {
 		return false
 	}
-	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Local}, Simulated: n.Simulated}
+	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Price.Local, Played: n.Outcome.Played}}
 	_, change, verdict := d.p.confirm(paid, Cascade{}, claim, d.now)
 	if verdict != Applied && verdict != Late {
 		return false
@@ -246,7 +247,7 @@ func (d *docket) open(n Notice, order int, late bool, previous *Claim, id string
 // they take all. It reports false where what was told contradicts the books.
 func (d *docket) measure(o *opening) (fits bool) {
 	p, told := d.p, o.notice.Outcome.Local
-	left := money.New(d.localLeft(o), p.Local.Currency)
+	left := money.New(d.localLeft(o), p.Price.Local.Currency)
 	back := o.previous != nil && o.previous.Status.Pays()
 	o.local, fits = told, true
 	switch {
@@ -256,19 +257,19 @@ func (d *docket) measure(o *opening) (fits bool) {
 		o.local = o.previous.Local
 	case told.Currency == "":
 		o.local, fits = left, left.IsPositive()
-	case told.Currency != p.Local.Currency || !told.IsPositive() || told.Minor > p.Local.Minor:
+	case told.Currency != p.Price.Local.Currency || !told.IsPositive() || told.Minor > p.Price.Local.Minor:
 		o.local, fits = left, false
 	default:
 		fits = told.Minor <= left.Minor
 	}
 	if !o.local.IsPositive() {
-		o.local = p.Local
+		o.local = p.Price.Local
 	}
 	free := p.uncontested(o.lateAttempt())
 	if back {
 		free += p.taking(o.previous.ID).USD
 	}
-	o.usd = money.New(p.Amount.Minor, money.USD).Fraction(o.local.Minor, p.Local.Minor, money.Down).Minor
+	o.usd = money.New(p.Price.Amount.Minor, money.USD).Fraction(o.local.Minor, p.Price.Local.Minor, money.Down).Minor
 	if o.local == left {
 		o.usd = max(0, free)
 	}
@@ -278,9 +279,9 @@ func (d *docket) measure(o *opening) (fits bool) {
 // localLeft is what neither refunds nor disputes are about, of the money that a
 // dispute is of. What an earlier claim of the same dispute took is left to the next.
 func (d *docket) localLeft(o *opening) int64 {
-	left, over := d.p.Local.Minor, d.followed()
+	left, over := d.p.Price.Local.Minor, d.followed()
 	if !o.late {
-		left -= d.p.Refunded
+		left -= d.p.Refunds.Local
 	}
 	if o.previous != nil {
 		over[o.previous.ID] = true
@@ -352,4 +353,69 @@ func (d *docket) end(c Claim, to ClaimStatus, note string) *Claim {
 	c, change := c.resolve(d.p, to, PartyIssuer, note, d.now)
 	d.add(change)
 	return &c
+}
+
+// docket is a payment with its claims while news is applied to them: what several
+// steps write becomes one Change.
+type docket struct {
+	from    Payment
+	p       Payment
+	moved   bool    // the payment is written
+	claims  []Claim // as they stand
+	stored  map[string]int64
+	touched []string
+	change  Change
+	now     time.Time
+}
+
+func newDocket(p Payment, claims []Claim, now time.Time) *docket {
+	d := &docket{from: p, p: p, claims: slices.Clone(claims), stored: map[string]int64{}, now: now}
+	for _, c := range claims {
+		d.stored[c.ID] = c.Version
+	}
+	return d
+}
+
+// add takes over what a step decided.
+func (d *docket) add(c Change) {
+	for _, next := range c.Payments { // one at most
+		d.p, d.moved = next, true
+	}
+	for _, claim := range c.Claims {
+		d.put(claim)
+	}
+	d.change.Transfers = append(d.change.Transfers, c.Transfers...)
+	d.change.Events = append(d.change.Events, c.Events...)
+	d.change.Receipts = append(d.change.Receipts, c.Receipts...)
+}
+
+// put takes over a claim that was decided on.
+func (d *docket) put(c Claim) {
+	if at := d.index(c.ID); at >= 0 {
+		d.claims[at] = c
+	} else {
+		d.claims = append(d.claims, c)
+	}
+	if !slices.Contains(d.touched, c.ID) {
+		d.touched = append(d.touched, c.ID)
+	}
+}
+
+func (d *docket) index(claim string) int {
+	return slices.IndexFunc(d.claims, func(c Claim) bool { return c.ID == claim })
+}
+
+// done returns one Change of all steps: each row is its stored version's next.
+func (d *docket) done() (Payment, Change) {
+	change := d.change
+	if d.moved {
+		d.p = d.p.written(d.from, d.now)
+		change.Payments = []Payment{d.p}
+	}
+	for _, id := range d.touched {
+		c := d.claims[d.index(id)]
+		c.Version = d.stored[id] + 1
+		change.Claims = append(change.Claims, c)
+	}
+	return d.p, change
 }

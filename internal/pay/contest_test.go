@@ -251,7 +251,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 			h.p = p
 			h.p.Version--
 			h.apply(change)
-			h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: h.p.Local}}, Mismatched)
+			h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: h.p.Price.Local}}, Mismatched)
 			end := func() {
 				_, change := refund.Called(h.p, Outcome{Kind: c.refund}, h.now)
 				h.apply(change)
@@ -377,7 +377,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 			if left == 0 {
 				break
 			}
-			part := money.New(rapid.Int64Range(1, left).Draw(r, "disputed"), h.p.Local.Currency)
+			part := money.New(rapid.Int64Range(1, left).Draw(r, "disputed"), h.p.Price.Local.Currency)
 			n := Notice{DisputeID: fmt.Sprint("d", i), Outcome: Outcome{Local: part}}
 			h.hear(n, Applied)
 			n.Ruling = rapid.SampledFrom([]Ruling{DisputeLost, DisputeLost, DisputeWon, ""}).Draw(r, "ruling")
@@ -387,7 +387,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 		}
 		out := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]
 		held := int64(0)
-		for _, t := range h.p.Disputes {
+		for _, t := range h.p.Disputes.Takings {
 			if t.Open {
 				held += t.USD
 			}

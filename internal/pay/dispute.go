@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 // Case is what a provider tells of the dispute that a chargeback claim is of. The
@@ -73,7 +74,7 @@ type Taking struct {
 // OpenDispute is the id of a chargeback claim on the capture that is not resolved, ""
 // where there is none: late money is not what a refund gives back.
 func (p Payment) OpenDispute() string {
-	for _, t := range p.Disputes {
+	for _, t := range p.Disputes.Takings {
 		if t.Open && t.Attempt == 0 {
 			return t.Claim
 		}
@@ -84,7 +85,7 @@ func (p Payment) OpenDispute() string {
 // OpenDisputes lists the chargeback claims on the payment that are not resolved,
 // in the order in which they came.
 func (p Payment) OpenDisputes() (list []string) {
-	for _, t := range p.Disputes {
+	for _, t := range p.Disputes.Takings {
 		if t.Open {
 			list = append(list, t.Claim)
 		}
@@ -93,14 +94,14 @@ func (p Payment) OpenDisputes() (list []string) {
 }
 
 // uncontested is what neither refunds nor disputes hold or took, in USD cents, of
-// the capture or of an attempt's late money. Below zero only where the simulator
-// refunded a payment under dispute.
+// the capture or of an attempt's late money. Below zero only where the sandbox
+// played a refund under dispute.
 func (p Payment) uncontested(attempt int) int64 {
-	left := p.Amount.Minor
+	left := p.Price.Amount.Minor
 	if attempt == 0 {
 		left -= p.given().USD
 	}
-	for _, t := range p.Disputes {
+	for _, t := range p.Disputes.Takings {
 		if t.Attempt == attempt {
 			left -= t.USD
 		}
@@ -111,19 +112,19 @@ func (p Payment) uncontested(attempt int) int64 {
 // taking returns what a claim's dispute holds or took.
 func (p Payment) taking(claim string) Taking {
 	if at := p.takingAt(claim); at >= 0 {
-		return p.Disputes[at]
+		return p.Disputes.Takings[at]
 	}
 	return Taking{}
 }
 
 func (p Payment) takingAt(claim string) int {
-	return slices.IndexFunc(p.Disputes, func(t Taking) bool { return t.Claim == claim })
+	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
 }
 
 // take notes what a claim's dispute holds or took from now on; nothing, and it is
 // forgotten. The slice is new: values that were handed out do not change.
 func (p Payment) take(t Taking) Payment {
-	list, at := slices.Clone(p.Disputes), p.takingAt(t.Claim)
+	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
 	switch keep := t.Open || t.USD != 0 || t.Short != 0; {
 	case at < 0 && keep:
 		list = append(list, t)
@@ -135,7 +136,7 @@ func (p Payment) take(t Taking) Payment {
 	if len(list) == 0 {
 		list = nil
 	}
-	p.Disputes = list
+	p.Disputes.Takings = list
 	return p
 }
 
@@ -164,15 +165,15 @@ func (o opening) lateAttempt() int {
 // available below zero (CLAIM-6). What an earlier claim of the dispute gave
 // the shopper is held again: it is not certain any more.
 //
-// A dispute that the simulator made leaves the payment completed; a real one moves
+// A dispute that was played leaves the payment completed; a real one moves
 // it to chargeback (CLAIM-14). One of late money says nothing of the
 // payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
-	if _, can := p.Status.After(Dispute); can && !n.Simulated && !o.late {
+	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late {
 		p = p.move(Dispute, now)
 	}
-	p.Disputed = true
+	p.Disputes.Any = true
 	claim := p.claim(o.claim, ChargebackClaim, ClaimNeedsEvidence, o.local, o.usd, PartyIssuer, now)
 	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
 	claim.Case = Case{
@@ -182,7 +183,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	taking := Taking{Claim: claim.ID, Open: true, Attempt: o.lateAttempt()}
 	back := int64(0)
 	if o.previous == nil {
-		claim.Fee = p.DisputeFee
+		claim.Fee = p.Terms.DisputeFee
 	} else {
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {
@@ -198,8 +199,8 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		claim.DueBy = now.Add(evidenceWindow)
 	}
 	claim.DueAt = claim.lookAgain(now)
-	claim, created := claim.event(ChargebackCreated, p, now)
-	claim, opened := claim.event(ClaimOpened, p, now)
+	claim, created := claim.event(hook.ChargebackCreated, p, now)
+	claim, opened := claim.event(hook.ClaimOpened, p, now)
 	return p, claim, Change{
 		Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{created, opened},
 		Transfers: moving(
@@ -221,7 +222,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // the issuer took it for the case, not for its outcome.
 //
 // More than is frozen is taken where a refund that was under way when the dispute
-// came has been refused since. Only the simulator refunds a payment under dispute;
+// came has been refused since. Only one that is played is opened under a dispute;
 // what it gave back is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	from, taking := p, Taking{Claim: c.ID}
@@ -254,7 +255,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 // freed it; the transfers are named after it, so that each is written once.
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
-	for _, t := range p.Disputes {
+	for _, t := range p.Disputes.Takings {
 		usd := min(t.Short, p.uncontested(t.Attempt))
 		if usd <= 0 {
 			continue
@@ -262,7 +263,7 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 		t.Short -= usd
 		t.USD += usd
 		p = p.take(t).gone(t, now)
-		part := p.Local.Fraction(usd, p.Amount.Minor, money.Down)
+		part := p.Price.Local.Fraction(usd, p.Price.Amount.Minor, money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
 			ledger.Posting{Account: ledger.Available, Amount: -usd},
@@ -334,4 +335,84 @@ func (c Claim) Stale(now time.Time) bool {
 		since = c.CreatedAt
 	}
 	return c.Kind == ChargebackClaim && !c.Status.Terminal() && now.After(since.Add(disputePatience))
+}
+
+// Held is news of a dispute that cannot be applied yet: its money is not in the
+// books, or it is on its way back. It is applied when that is over. The operator
+// was told: its receipt is mismatched.
+type Held struct {
+	IDs       [2]string `json:"ids"` // of the claims that it may open
+	Notice    string    `json:"notice"`
+	Account   string    `json:"account"`
+	Reference string    `json:"reference"`
+	Dispute   string    `json:"dispute,omitempty"` // the provider's id of it
+	Instance  int       `json:"instance,omitempty"`
+	Stage     string    `json:"stage,omitempty"`
+	Ruling    Ruling    `json:"ruling,omitempty"`
+	Minor     int64     `json:"minor,omitempty"`
+	Currency  string    `json:"currency,omitempty"`
+	Message   string    `json:"message,omitempty"`
+	Network   string    `json:"network,omitempty"`
+	RespondBy int64     `json:"respondBy,omitempty"` // microseconds UTC
+	Played    bool      `json:"simulated,omitempty"`
+}
+
+// maxHeld bounds what a payment holds of such news; more is for the operator alone.
+const maxHeld = 20
+
+// hold keeps news until it can be applied.
+func (d *docket) hold(n Notice, ids [2]string) Verdict {
+	if len(d.p.Disputes.Held) >= maxHeld {
+		return Mismatched
+	}
+	h := Held{
+		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
+		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
+		Network: n.Network, Played: n.Outcome.Played,
+	}
+	if !n.RespondBy.IsZero() {
+		h.RespondBy = n.RespondBy.UnixMicro()
+	}
+	d.p.Disputes.Held = append(slices.Clip(d.p.Disputes.Held), h)
+	d.moved = true
+	return Mismatched
+}
+
+func (h Held) notice() Notice {
+	n := Notice{
+		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
+		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
+		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
+	}
+	if h.RespondBy != 0 {
+		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()
+	}
+	return n
+}
+
+// applyHeld applies what was held back, now that a change, which is not written yet,
+// has settled where its money is; claims are the others that the news may be about.
+// What still cannot be applied stays.
+func (p Payment) applyHeld(change Change, claims []Claim, now time.Time) (Payment, Change) {
+	if len(p.Disputes.Held) == 0 {
+		return p, change
+	}
+	held := p.Disputes.Held
+	d := newDocket(p, claims, now)
+	d.from.Version, d.from.Status = p.Version-1, p.Stored
+	if len(change.Payments) == 0 {
+		d.from = p
+	}
+	d.p.Disputes.Held, d.moved = nil, true
+	for _, c := range change.Claims {
+		d.stored[c.ID] = c.Version - 1
+		d.put(c)
+	}
+	rest := change
+	rest.Payments, rest.Claims = nil, nil
+	d.change = rest
+	for _, h := range held {
+		d.contest(h.notice(), h.IDs)
+	}
+	return d.done()
 }

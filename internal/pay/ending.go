@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Pauses between the questions about an outcome that nobody knows: twice as long each
@@ -80,7 +81,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	p.Unsure = p.unsure(o, now)
 	if o.Kind != Unknown {
 		p = p.lapse(now).answer()
-		return p.finish(from, nil, now)
+		return p.finish(from, now)
 	}
 	attempt, _ := p.current()
 	p.Attempts = p.noted(attempt.Order, o, now)
@@ -94,7 +95,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	}
 	p = p.lapse(now).answer()
 	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is asked on"}
-	return p.finish(from, nil, now)
+	return p.finish(from, now)
 }
 
 // Looking reports whether a payment that ended unpaid is still asked about.
@@ -164,7 +165,7 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	if !news {
 		return p, Change{}
 	}
-	_, told := p.written(from, now).event(PaymentAttention, from.Status, now)
+	_, told := p.written(from, now).event(hook.PaymentAttention, from.Status, now)
 	p.Sequence = told.Sequence
 	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
@@ -228,8 +229,8 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil
 	}
-	return w, Change{}, &Error{Code: CodeConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
-		Details: Details{From: Status(w.Status), Action: string(word)}}
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
+		Details: problem.Details{From: string(w.Status), Action: string(word)}}
 }
 
 // denied reports whether a provider says that an attempt was refused, or never came, which
@@ -275,7 +276,7 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
 	attempt, ok := p.current()
-	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Local}
+	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Price.Local}
 	switch {
 	case w == WordNotCharged && o.Kind == Declined:
 		said = o
@@ -284,15 +285,14 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 	}
 	switch ended := p.Status == Failed || p.Status == Expired; {
 	case ok && p.Status.Open() && w == WordPaid:
-		p.Attempts, p.Unsure, p.Captured = p.noted(attempt.Order, said, now), time.Time{}, attempt.Order
+		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
-		p = p.move(Complete, now).answer()
-		next, change := p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		next, change := p.complete(from, attempt.Order, said, now)
 		return next, change, nil
 	case ok && p.Status.Open():
 		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p = p.fail(Failure{Code: failedAbandoned, Message: "nobody was charged"}, now).answer()
-		next, change := p.finish(from, nil, now)
+		next, change := p.finish(from, now)
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)
@@ -308,6 +308,84 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 		p = p.written(from, now)
 		return p, Change{Payments: []Payment{p}}, nil
 	}
-	return p, Change{}, &Error{Code: CodeConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
-		Details: Details{From: p.Status, Action: string(w)}}
+	return p, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
+		Details: problem.Details{From: string(p.Status), Action: string(w)}}
+}
+
+// failedCanceled is the failure of a payment that its shop canceled, or that its shopper called off.
+const failedCanceled = "canceled"
+
+// Canceled reports whether the payment ended because its shop canceled it, or its shopper
+// called it off: see WayChanged.
+func (p Payment) Canceled() bool {
+	return p.Status == Failed && p.Failure != nil && p.Failure.Code == failedCanceled
+}
+
+// Canceling reports whether the shop wants the payment canceled, and nobody knows yet
+// whether its provider has ended the charge.
+func (p Payment) Canceling() bool { return p.Status == Pending && !p.CancelAsked.IsZero() }
+
+// CheckCancel reports whether the shop may cancel the payment (CANCEL-1).
+//
+// Errors: conflict_state where it is not pending, and where money of another amount has
+// come for it, which the operator deals with.
+func (p Payment) CheckCancel() error {
+	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "cancel"}}
+	switch {
+	case p.Status != Pending:
+		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)
+	case slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack }):
+		conflict.Message = "money has arrived for this payment: see attention; nothing needs to be canceled"
+		conflict.Details.Reason = PaymentReceived
+	default:
+		return nil
+	}
+	return conflict
+}
+
+// AskCancel is the intent: the shop wants the payment canceled, and its provider is about
+// to be told to end the charge. Should whoever calls it die, the sweep goes on with it. A
+// second time it changes nothing, and the Change is empty.
+//
+// The payment must pass CheckCancel.
+func (p Payment) AskCancel(now time.Time) (Payment, Change) {
+	if p.Canceling() {
+		return p, Change{}
+	}
+	from := p
+	p.CancelAsked, p.DueAt = now, now.Add(callLease)
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}
+
+// Cancel decides about a payment that is Canceling, by what its provider says: of the
+// order to end the charge, or of how it stands where the provider cannot end it. That it
+// was paid or declined is Resolve's.
+//
+// An unknown outcome does not end it: the shopper may have paid. What still waits for the
+// shopper, at a provider that cannot end it, is canceled here alone: what is paid then is
+// late money. It is asked about as one that expired is, for the shopper may have been
+// faster, and the notification may be lost.
+func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
+	from := p
+	attempt, _ := p.current()
+	p.Attempts = p.noted(attempt.Order, o, now)
+	p.Unsure = p.unsure(o, now)
+	if o.Kind == Unknown {
+		attempt, _ = p.current()
+		p.DueAt = now.Add(attempt.pause())
+		if expires := p.Times.Expires; expires.After(now) && expires.Before(p.DueAt) {
+			p.DueAt = expires
+		}
+		p = p.written(from, now)
+		return p, Change{Payments: []Payment{p}}
+	}
+	return p.canceled(from, now)
+}
+
+// canceled ends a payment that its shop wanted canceled and that nobody paid.
+func (p Payment) canceled(from Payment, now time.Time) (Payment, Change) {
+	p = p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now).answer()
+	p.DueAt = now.Add(looks[0])
+	return p.finish(from, now)
 }

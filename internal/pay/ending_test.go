@@ -35,12 +35,12 @@ func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
 // The operator's word is taken where nobody knows, and where the provider says the same.
 func TestProviderContradictsTheOperator(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	other := Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, p.Local.Currency)}
+	other := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}
 	for _, c := range []struct {
 		o                Outcome
 		paid, notCharged bool // is contradicted
 	}{
-		{Outcome{Kind: Unknown}, false, false}, {Outcome{Kind: Approved}, false, true}, {Outcome{Kind: Approved, Local: p.Local}, false, true},
+		{Outcome{Kind: Unknown}, false, false}, {Outcome{Kind: Approved}, false, true}, {Outcome{Kind: Approved, Local: p.Price.Local}, false, true},
 		{other, true, true}, {Outcome{Kind: Awaiting}, true, true}, {Outcome{Kind: Declined}, true, false},
 		{Outcome{Kind: Missing}, true, false}, {Outcome{Kind: Lapsed}, true, false},
 	} {
@@ -66,8 +66,8 @@ func TestStraysAreBounded(t *testing.T) {
 	if len(p.Strays) != maxStrays || told != maxStrays || receipts != maxStrays {
 		t.Errorf("%d strays, %d events and %d receipts, want %d of each", len(p.Strays), told, receipts, maxStrays)
 	}
-	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Window))
-	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Local}, "CLM-1", noon.Add(p.Window+time.Hour))
+	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Way.Window))
+	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Price.Local}, "CLM-1", noon.Add(p.Way.Window+time.Hour))
 	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.DueAt.IsZero() {
 		t.Errorf("late money is noted as %+v, and asked about at %s", last, p.DueAt)
 	}
@@ -78,7 +78,7 @@ func TestStraysAreBounded(t *testing.T) {
 func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
 	for _, kind := range []OutcomeKind{Missing, Unavailable, Errored} {
 		p := sent(t, pixRail(), 1000)
-		p, _ = p.Resolve(Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, p.Local.Currency)}, routes, noon)
+		p, _ = p.Resolve(Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}, routes, noon)
 		p, _ = p.Resolve(Outcome{Kind: kind}, routes, noon)
 		if p.Status != Failed || p.Failure.Code != amountMismatch || len(p.Attempts) != 1 {
 			t.Errorf("then it says %s: %s, %+v", kind, p, p.Failure)

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // ErasedText stands where a shopper's words were.
@@ -26,16 +28,16 @@ type Erasure struct {
 // Errors: conflict_state where it is not over.
 func (p Payment) Erase(now time.Time) (Payment, error) {
 	if p.Status.Open() {
-		return p, NewError(CodeConflictState, "it is "+string(p.Status))
+		return p, problem.New(problem.ConflictState, "it is "+string(p.Status))
 	}
 	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
-		return p, NewError(CodeConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
+		return p, problem.New(problem.ConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
 	}
 	if !p.Erased.IsZero() {
 		now = p.Erased // what came since goes, too
 	}
 	from := p
-	p.Buyer, p.Purchase, p.ReturnURL, p.Erased = Buyer{}, Purchase{}, "", now
+	p.Buyer, p.Purchase, p.Page.ReturnURL, p.Erased = Buyer{}, Purchase{}, "", now
 	p = p.written(from, now)
 	p.Times.Updated = from.Times.Updated // nothing happened to the payment
 	return p, nil
@@ -47,7 +49,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 // Errors: conflict_state where it is not over.
 func (c Claim) Erase() (next Claim, words []string, err error) {
 	if !c.Status.Terminal() || !c.DueAt.IsZero() {
-		return c, nil, NewError(CodeConflictState, "its claim "+c.ID+" is not over")
+		return c, nil, problem.New(problem.ConflictState, "its claim "+c.ID+" is not over")
 	}
 	erase := func(text *string) {
 		if *text != "" && *text != ErasedText {

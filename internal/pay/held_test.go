@@ -33,8 +33,8 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			}
 			h.hear(c.n, c.want)
 			if !c.proved {
-				if !h.p.Status.Open() || len(h.p.Held) != 1 || len(h.claims) != 0 || h.p.DueAt.IsZero() {
-					t.Fatalf("%s holds %d with %d claims", h.p, len(h.p.Held), len(h.claims))
+				if !h.p.Status.Open() || len(h.p.Disputes.Held) != 1 || len(h.claims) != 0 || h.p.DueAt.IsZero() {
+					t.Fatalf("%s holds %d with %d claims", h.p, len(h.p.Disputes.Held), len(h.claims))
 				}
 				_, change := h.p.Resolve(Outcome{Kind: Approved, Local: usd(10000)}, routes, noon.Add(time.Hour))
 				h.apply(change)
@@ -44,8 +44,8 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 				frozen = 10000
 			}
 			h.is(fmt.Sprintf("needs_evidence %d 2000", frozen), net-fee, 0)
-			if got := strings.Join(h.told, ", "); got != "payment.completed, chargeback.created 1, claim.opened 1" || h.p.Status != Chargeback || len(h.p.Held) != 0 {
-				t.Errorf("told %s; the payment is %s and holds %d", got, h.p.Status, len(h.p.Held))
+			if got := strings.Join(h.told, ", "); got != "payment.completed, chargeback.created 1, claim.opened 1" || h.p.Status != Chargeback || len(h.p.Disputes.Held) != 0 {
+				t.Errorf("told %s; the payment is %s and holds %d", got, h.p.Status, len(h.p.Disputes.Held))
 			}
 			h.hear(Notice{DisputeID: "a", Ruling: DisputeLost}, Applied)
 			h.is("approved 0 2000", net-fee-frozen, frozen)
@@ -73,7 +73,7 @@ func lateMoney(t testing.TB) *hearing {
 	p := sent(t, pixRail(), 10000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "x"}, routes, noon)
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
-	p, change := p.Confirm(Notice{ID: "evt_1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Local}}, routes, "CLM-1", noon)
+	p, change := p.Confirm(Notice{ID: "evt_1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}, routes, "CLM-1", noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.apply(change)
 	return h
@@ -98,7 +98,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 	}
 	t.Run("a part, and then the rest", func(t *testing.T) {
 		h := lateMoney(t)
-		part := h.p.Local
+		part := h.p.Price.Local
 		part.Minor /= 4
 		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: part}}, Applied)
 		h.hear(Notice{DisputeID: "b", Ruling: DisputeLost}, Applied)
@@ -108,7 +108,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		p := sent(t, pixRail(), 10000)
 		p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
-		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: p.Local}}, Applied)
+		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: p.Price.Local}}, Applied)
 		h.is("inquiry rejected, approved 0 2000", -2000, 10000)
 	})
 	t.Run("of another attempt than the one that completed the payment", func(t *testing.T) {
@@ -117,9 +117,9 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)
-		h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: p.Local}}, Applied) // the first attempt did charge
+		h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: p.Price.Local}}, Applied) // the first attempt did charge
 		h.is("inquiry rejected, needs_evidence 10000 2000", net+10000-fee, 0)
-		if h.p.Status != Completed || h.p.Refundable() != h.p.Local {
+		if h.p.Status != Completed || h.p.Refundable() != h.p.Price.Local {
 			t.Errorf("the payment is %s, %s can be refunded", h.p.Status, h.p.Refundable())
 		}
 		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost}, Applied)
@@ -143,14 +143,14 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			}
 			h.apply(change)
 			h.hear(Notice{DisputeID: "a"}, Mismatched)
-			if len(h.claims) != 1 || len(h.p.Held) != 1 {
-				t.Fatalf("%d claims, %d held", len(h.claims), len(h.p.Held))
+			if len(h.claims) != 1 || len(h.p.Disputes.Held) != 1 {
+				t.Fatalf("%d claims, %d held", len(h.claims), len(h.p.Disputes.Held))
 			}
 			_, change = calling.Called(h.p, Outcome{Kind: refund}, h.now)
 			h.apply(change)
 			h.is(c.claims, c.merchant, c.shopper)
-			if len(h.p.Held) != 0 {
-				t.Errorf("%d are still held", len(h.p.Held))
+			if len(h.p.Disputes.Held) != 0 {
+				t.Errorf("%d are still held", len(h.p.Disputes.Held))
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"pgregory.net/rapid"
 )
 
@@ -114,7 +115,7 @@ func (l *life) step(t *rapid.T) {
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
 			if o.Kind == Approved {
-				if o.Local = l.p.Local; rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
+				if o.Local = l.p.Price.Local; rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
 					o.Local.Minor++
 				} else {
 					l.paid[len(l.p.Attempts)] = true
@@ -127,9 +128,9 @@ func (l *life) step(t *rapid.T) {
 		}
 	case "notice":
 		order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "attempt")
-		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Declined, Lapsed}).Draw(t, "kind")}
+		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Declined, Lapsed}).Draw(t, "kind"), Played: rapid.Bool().Draw(t, "played")}
 		if o.Kind == Approved {
-			o.Local = l.p.Local
+			o.Local = l.p.Price.Local
 			if rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
 				o.Local.Minor++
 			} else {
@@ -137,7 +138,7 @@ func (l *life) step(t *rapid.T) {
 			}
 		}
 		l.ids++
-		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o, Simulated: rapid.Bool().Draw(t, "simulated")}
+		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o}
 		next, change := l.p.Confirm(n, routes, l.id(), l.now)
 		l.apply(t, next, change)
 	case "expire":
@@ -159,7 +160,7 @@ func (l *life) step(t *rapid.T) {
 	case "look":
 		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Awaiting, Declined, Missing, Unknown}).Draw(t, "kind")}
 		if o.Kind == Approved {
-			if o.Local = l.p.Local; rapid.IntRange(0, 2).Draw(t, "wrong amount") == 0 {
+			if o.Local = l.p.Price.Local; rapid.IntRange(0, 2).Draw(t, "wrong amount") == 0 {
 				o.Local.Minor++
 			} else if l.p.Looking() {
 				l.paid[len(l.p.Attempts)] = true
@@ -179,17 +180,17 @@ func (l *life) step(t *rapid.T) {
 		}
 		l.apply(t, next, change)
 	case "refund":
-		simulated := rapid.Bool().Draw(t, "simulated refund")
+		played := rapid.Bool().Draw(t, "played refund")
 		left := l.p.Refundable()
-		if simulated {
+		if played {
 			left = l.p.unrefunded()
 		}
 		if !left.IsPositive() {
 			return
 		}
 		part := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "part"), left.Currency)
-		next, _, change, err := l.p.Refund(NewRefund{ID: l.id(), Amount: part, Simulated: simulated}, l.books, l.now)
-		if e, ok := err.(*Error); ok && e.Code == CodeBalanceInsufficient {
+		next, _, change, err := l.p.Refund(NewRefund{ID: l.id(), Amount: part, Played: played}, l.books, l.now)
+		if e, ok := err.(*problem.Error); ok && e.Code == problem.BalanceInsufficient {
 			return // a dispute took the balance
 		}
 		if err != nil {
@@ -208,16 +209,16 @@ func (l *life) contest(t *rapid.T) {
 	l.ids++
 	order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "disputed attempt")
 	n := Notice{
-		ID: fmt.Sprint(l.ids), Account: l.p.Attempts[order-1].Provider, Reference: l.p.Reference(order), Simulated: rapid.Bool().Draw(t, "simulated"),
+		ID: fmt.Sprint(l.ids), Account: l.p.Attempts[order-1].Provider, Reference: l.p.Reference(order), Outcome: Outcome{Played: rapid.Bool().Draw(t, "played")},
 		DisputeID: rapid.SampledFrom([]string{"", "dp_1", "dp_2", "dp_3"}).Draw(t, "dispute"), Instance: rapid.IntRange(0, 2).Draw(t, "instance"),
 		Ruling: rapid.SampledFrom([]Ruling{"", "", DisputeLost, DisputeWon, DisputeWithdrawn}).Draw(t, "ruling"),
 	}
 	n.Dispute = n.Ruling == ""
 	switch rapid.IntRange(0, 4).Draw(t, "disputed") {
 	case 0, 1:
-		n.Outcome.Local = l.p.Local
+		n.Outcome.Local = l.p.Price.Local
 	case 2, 3:
-		n.Outcome.Local = money.New(rapid.Int64Range(1, l.p.Local.Minor+l.p.Local.Minor/8+1).Draw(t, "of"), l.p.Local.Currency)
+		n.Outcome.Local = money.New(rapid.Int64Range(1, l.p.Price.Local.Minor+l.p.Price.Local.Minor/8+1).Draw(t, "of"), l.p.Price.Local.Currency)
 	}
 	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
 		n.Outcome.Local.Currency = money.CLP
@@ -226,7 +227,7 @@ func (l *life) contest(t *rapid.T) {
 	for _, id := range rapid.Permutation(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claims") {
 		claims = append(claims, l.claims[id])
 	}
-	if n.Outcome.Local == l.p.Local {
+	if n.Outcome.Local == l.p.Price.Local {
 		l.proved[order] = true // now, or once it is known where else the money was
 	}
 	next, change := l.p.Contest(n, claims, [2]string{l.id(), l.id()}, l.now)
@@ -283,9 +284,9 @@ func (l *life) checkClaims(t *rapid.T) {
 			t.Fatalf("claim %s is %s, calling %v, due at %v", c.ID, c.Status, c.Calling(), c.DueAt)
 		}
 	}
-	if l.books[ledger.Frozen] != frozen || l.books[ledger.Suspense] != suspense || l.p.Refunded != refunded {
+	if l.books[ledger.Frozen] != frozen || l.books[ledger.Suspense] != suspense || l.p.Refunds.Local != refunded {
 		t.Fatalf("frozen %d, want %d; suspense %d, want %d; refunded %d, want %d:\n%s",
-			l.books[ledger.Frozen], frozen, l.books[ledger.Suspense], suspense, l.p.Refunded, refunded, l.p)
+			l.books[ledger.Frozen], frozen, l.books[ledger.Suspense], suspense, l.p.Refunds.Local, refunded, l.p)
 	}
 	l.checkDisputes(t)
 	// All that reached shoppers: at most what they paid.
@@ -312,13 +313,13 @@ func (l *life) checkDisputes(t *rapid.T) {
 			t.Fatalf("claim %s follows %q", c.ID, c.Previous)
 		}
 	}
-	for _, d := range l.p.Disputes {
+	for _, d := range l.p.Disputes.Takings {
 		if taken += d.USD; d.USD < 0 || d.Short < 0 {
 			t.Fatalf("a dispute holds %+v", d)
 		}
 	}
 	if len(l.p.OpenDisputes()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
-		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes, l.books[ledger.Chargebacks], taken)
+		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes.Takings, l.books[ledger.Chargebacks], taken)
 	}
 }
 
@@ -358,8 +359,8 @@ func (l *life) check(t *rapid.T) {
 	if captured := l.written["tr_"+p.Suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
 		t.Fatalf("captured %v:\n%s", captured, p)
 	}
-	if p.Refunded < 0 || p.Refunded > p.Local.Minor {
-		t.Fatalf("refunded %d of %d:\n%s", p.Refunded, p.Local.Minor, p)
+	if p.Refunds.Local < 0 || p.Refunds.Local > p.Price.Local.Minor {
+		t.Fatalf("refunded %d of %d:\n%s", p.Refunds.Local, p.Price.Local.Minor, p)
 	}
 	// Every attempt that took money is booked: one on the payment, the others
 	// in suspense.
@@ -373,7 +374,7 @@ func (l *life) check(t *rapid.T) {
 			t.Fatalf("attempt %d is booked: %v; paid %v, proved %v:\n%s", order, took, l.paid, l.proved, p)
 		}
 	}
-	if want := -p.Amount.Minor * booked; l.books[ledger.Receivable] != want {
+	if want := -p.Price.Amount.Minor * booked; l.books[ledger.Receivable] != want {
 		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
 	}
 	if !p.Status.Open() && p.Answered == "" {

@@ -3,6 +3,8 @@ package pay
 import (
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // MailPrefix begins the id of every e-mail.
@@ -28,7 +30,7 @@ var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute,
 // once at least: a second one of the same id harms nobody.
 type Mail struct {
 	ID string // mail_…, with the suffix of the wallet's
-	Scope
+	tenant.Scope
 	Version   int64
 	Object    string // id of the wallet
 	Status    MailStatus
@@ -43,7 +45,7 @@ type Mail struct {
 // chose freely, such as the wallet's label: his words would come to the merchant in our name.
 type WalletNotice struct {
 	To          string // address, as the merchant gave it
-	Language    Language
+	Language    tenant.Language
 	Merchant    string // name
 	Wallet      string // id
 	Network     string
@@ -57,7 +59,7 @@ type WalletNotice struct {
 // Mail returns the e-mail that tells a merchant of the new wallet, and of the key whose preview
 // it is. False where there is none: in the sandbox, where a wallet harms nobody, and where the
 // merchant has no address.
-func (w Wallet) Mail(m Merchant, preview string) (Mail, bool) {
+func (w Wallet) Mail(m tenant.Merchant, preview string) (Mail, bool) {
 	to := strings.TrimSpace(m.Email)
 	if !w.Live || to == "" {
 		return Mail{}, false

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // MovementType says why a balance moved (BAL-5).
@@ -125,4 +127,198 @@ func MovementCount(t ledger.Transfer) int64 {
 
 func feesOf(t ledger.Transfer) int64 {
 	return t.Amount(ledger.PlatformFees) + t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees) + t.Amount(ledger.NetworkFees)
+}
+
+// booking says what a kind of transfer is to the merchant it belongs to.
+type booking struct {
+	movement MovementType // what its postings are shown as, a capture's in parts; "" touches no bucket
+	line     LineType     // how a settlement lists it; "" is claimed without being listed
+	quiet    bool         // listed only where it changes what the merchant has
+	apart    bool         // no settlement claims it: it moves money that was settled
+	text     string       // for people
+}
+
+// bookings is the one table from a kind of transfer to what the merchant sees.
+// A new kind needs a row here; a test says so.
+var bookings = map[ledger.Kind]booking{
+	ledger.Capture: {movement: MovedCharge, line: LineCharge, text: "Payment received"},
+
+	// A refund takes its part of the reserve when it is frozen, and puts it back
+	// when it comes to nothing.
+	ledger.RefundFreeze:  {movement: MovedFreeze, line: LineRelease, quiet: true, text: "Held for a refund"},
+	ledger.RefundPaid:    {movement: MovedRefund, line: LineRefund, text: "Refund paid"},
+	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund came to nothing"},
+
+	ledger.ChargebackHold:    {movement: MovedFreeze, text: "Held for a dispute"},
+	ledger.ChargebackFee:     {movement: MovedChargebackFee, line: LineChargebackFee, text: "Fee of a dispute"},
+	ledger.ChargebackPaid:    {movement: MovedClaim, line: LineChargeback, text: "Dispute lost"},
+	ledger.ChargebackRelease: {movement: MovedUnfreeze, text: "Dispute won"},
+
+	ledger.ChargebackReversal: {movement: MovedFreeze, line: LineChargeback, text: "A lost dispute goes on"},
+
+	// What comes late waits in suspense for the operator.
+	ledger.LateCapture:  {},
+	ledger.LateRefund:   {},
+	ledger.LateAccepted: {movement: MovedAdjustment, line: LineAdjustment, text: "Payment received after its end"},
+
+	ledger.ReserveRelease: {movement: MovedRelease, line: LineRelease, text: "Rolling reserve released"},
+	ledger.Settled:        {movement: MovedSettlement, apart: true, text: "Settled"},
+
+	// What is paid out had been settled.
+	ledger.WithdrawalOpened:   {movement: MovedWithdrawal, apart: true, text: "Withdrawal"},
+	ledger.WithdrawalPaid:     {apart: true},
+	ledger.WithdrawalReversal: {movement: MovedReversal, apart: true, text: "Withdrawal given back"},
+	ledger.WithdrawalReturn:   {movement: MovedReversal, apart: true, text: "Withdrawal sent back by the bank"},
+
+	// A float is no merchant's.
+	ledger.FloatEntered:  {apart: true},
+	ledger.FloatSent:     {apart: true},
+	ledger.FloatArrived:  {apart: true},
+	ledger.FloatBack:     {apart: true},
+	ledger.FloatReturned: {apart: true},
+}
+
+// SettledKinds lists the kinds of transfers that settlements claim, captures
+// first, in a fixed order.
+func SettledKinds() []ledger.Kind {
+	var list []ledger.Kind
+	for _, k := range ledger.Kinds() {
+		if b, ok := bookings[k]; ok && !b.apart {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// MovingKinds lists the kinds of transfers that move what a merchant sees as
+// its balance.
+func MovingKinds() []ledger.Kind {
+	var list []ledger.Kind
+	for _, k := range ledger.Kinds() {
+		if bookings[k].movement != "" {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// LineType says what a line of a settlement is about.
+type LineType string
+
+// Types of lines.
+const (
+	LineCharge        LineType = "charge"
+	LineRefund        LineType = "refund"
+	LineChargeback    LineType = "chargeback"
+	LineChargebackFee LineType = "chargeback_fee"
+	LineRelease       LineType = "reserve_release"
+	LineAdjustment    LineType = "adjustment"
+)
+
+// LineTypes lists all types.
+func LineTypes() []LineType {
+	return []LineType{LineCharge, LineRefund, LineChargeback, LineChargebackFee, LineRelease, LineAdjustment}
+}
+
+// Unsettled is a transfer that no settlement has claimed.
+type Unsettled struct {
+	ledger.Transfer
+	Captured time.Time // when its payment was captured; zero where it never was
+}
+
+// SettlementLine is a transfer that a settlement has claimed, in USD cents. Net
+// is what it added to the merchant's money: pending, available and frozen
+// together, so that a freeze, which only moves it, adds nothing.
+//
+// Net is exactly Gross − Platform − Provider − Network − Refund − Chargeback −
+// ChargebackFee − Reserve + Adjustment, for the postings sum to zero.
+type SettlementLine struct {
+	Transfer     string
+	Settlement   string
+	tenant.Scope       // without a shop
+	Number       int64 // from 1 in the order of the report; 0: claimed, not listed
+	Type         LineType
+	Payment      string
+	Claim        string
+	OrderID      string       // known in reports
+	Local        money.Amount // what the shopper saw
+	At           time.Time
+	Day          time.Time // whose reserve it holds or gives back; zero for none
+
+	Gross, Platform, Provider, Network, Refund, Chargeback, ChargebackFee int64
+
+	Reserve    int64 // held; below zero: given back or released
+	Adjustment int64
+	Net        int64
+	Pending    int64 // what it added to pending alone
+}
+
+// line is the transfer as the settlement lists it.
+func (u Unsettled) line(s Settlement) SettlementLine {
+	t := u.Transfer
+	l := SettlementLine{
+		Transfer: t.ID, Settlement: s.ID, Scope: s.Scope, Type: bookings[t.Kind].line,
+		Payment: t.Payment, Claim: t.Claim, Local: t.Local, At: t.At,
+		Gross: -t.Amount(ledger.Receivable), Platform: t.Amount(ledger.PlatformFees),
+		Provider: t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees), Network: t.Amount(ledger.NetworkFees),
+		Refund: t.Amount(ledger.Refunds), Chargeback: t.Amount(ledger.Chargebacks), ChargebackFee: t.Amount(ledger.ChargebackFees),
+		Reserve: t.Amount(ledger.Reserve), Pending: t.Amount(ledger.Pending),
+		Net: t.Amount(ledger.Pending) + t.Amount(ledger.Available) + t.Amount(ledger.Frozen),
+	}
+	l.Adjustment = l.Net - (l.Gross - l.Platform - l.Provider - l.Network - l.Refund - l.Chargeback - l.ChargebackFee - l.Reserve)
+	switch {
+	case l.Net == 0 && bookings[t.Kind].quiet:
+		l.Type = ""
+	case l.Net != 0 && l.Type == "":
+		l.Type = LineAdjustment // nothing that changes what a merchant has is hidden
+	}
+	if l.Reserve != 0 && t.Kind != ledger.ReserveRelease {
+		l.Day = DayOf(t.At)
+		if !u.Captured.IsZero() {
+			l.Day = DayOf(u.Captured)
+		}
+	}
+	return l
+}
+
+func (l SettlementLine) listed() bool { return l.Type != "" }
+
+// Amount is what the line is about: what the shopper paid, or, below zero, got
+// back.
+func (l SettlementLine) Amount() int64 { return l.Gross - l.Refund - l.Chargeback }
+
+// Fees is the price of a payment as its settlement shows it, below zero where
+// a refund gave it back.
+func (l SettlementLine) Fees() tenant.Fees {
+	return tenant.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
+}
+
+// Totals is the sums of a settlement's lines, in USD cents (SETTLE-10).
+type Totals struct {
+	Lines          int64
+	Gross          int64
+	Platform       int64
+	Provider       int64
+	Network        int64
+	Refunds        int64
+	Chargebacks    int64
+	ChargebackFees int64
+	Held           int64 // of the reserve, from charges
+	Released       int64 // of the reserve, also what refunds gave back
+	Adjustments    int64
+	Net            int64
+}
+
+// Fees is what the payments cost.
+func (t Totals) Fees() tenant.Fees {
+	return tenant.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network}
+}
+
+func (t Totals) add(l SettlementLine) Totals {
+	return Totals{
+		Lines: t.Lines + 1, Gross: t.Gross + l.Gross, Platform: t.Platform + l.Platform, Provider: t.Provider + l.Provider,
+		Network: t.Network + l.Network, Refunds: t.Refunds + l.Refund, Chargebacks: t.Chargebacks + l.Chargeback,
+		ChargebackFees: t.ChargebackFees + l.ChargebackFee, Held: t.Held + max(0, l.Reserve), Released: t.Released + max(0, -l.Reserve),
+		Adjustments: t.Adjustments + l.Adjustment, Net: t.Net + l.Net,
+	}
 }

@@ -3,9 +3,11 @@ package pay
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 // Notice is a provider's notification in our words. Whether it was signed has
@@ -18,7 +20,6 @@ type Notice struct {
 	Outcome   Outcome
 	Dispute   bool   // the issuer takes the money back, and this is how it stands
 	Ruling    Ruling // how the dispute ended; "" when the notice is about something else
-	Simulated bool   // made by the sandbox on the merchant's demand
 	Body      []byte
 
 	// Of a dispute, open or ended. Outcome.Message says why, and Outcome.Local what is
@@ -148,62 +149,152 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	return p, Change{}, Ignored
 }
 
-// resolveNotice is Resolve for an attempt that may not be the last one, with
-// the simulator's alias event where it is due.
+// resolveNotice is Resolve for an attempt that may not be the last one.
 func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
 		// An earlier attempt did charge after all. The later one is left as it
 		// is; should it be paid too, that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
-		p.Captured = order
-		p = p.move(Complete, now).answer()
-		return p.finish(from, []ledger.Transfer{p.capture(now)}, now)
+		return p.complete(from, order, n.Outcome, now)
 	}
-	next, change := p.Resolve(n.Outcome, c, now)
-	if n.Simulated && next.Status == Completed && p.Simulate == "" {
-		return next.alias(change, p.Status, now)
-	}
-	return next, change
+	return p.Resolve(n.Outcome, c, now)
 }
 
-// Action is what the sandbox plays on demand (SBX-5, SBX-8).
-type Action string
+// Stray is money of an order that came otherwise than the payment asked for: after
+// the payment had ended, or of another amount. It is with us, or was, and the payment
+// does not count it.
+type Stray struct {
+	Code  AttentionCode
+	Order int          // of the attempt that took it
+	Local money.Amount // what came
+	Claim string       // of late money: the inquiry about it
+	End   StrayEnd     // what became of it, "" while that is open
+}
 
-// Actions. SlowPayment is for the header only, SimulateRefunded for the
-// simulate call only.
+// AttentionCode says what about a payment needs somebody to look at it (LATE-6).
+type AttentionCode string
+
+// The codes.
 const (
-	SimulatePaid       Action = "paid"
-	SimulateFailed     Action = "failed"
-	SimulateExpired    Action = "expired"
-	SimulateRefunded   Action = "refunded"
-	SimulateChargeback Action = "chargeback"
-	SlowPayment        Action = "slow_payment"
+	LatePayment    AttentionCode = "late_payment"
+	AmountMismatch AttentionCode = "amount_mismatch"
 )
 
-// HeaderActions lists what the header Sandbox-Simulate takes.
-func HeaderActions() []Action {
-	return []Action{SimulatePaid, SimulateFailed, SimulateExpired, SimulateChargeback, SlowPayment}
+// StrayEnd is what became of stray money.
+type StrayEnd string
+
+// Ends.
+const (
+	GivenBack StrayEnd = "given_back" // the shopper has it again
+	Accepted  StrayEnd = "accepted"   // the merchant has it
+	DealtWith StrayEnd = "dealt_with" // the operator closed the notification, and knows what became of it
+)
+
+// PaymentReceived is the reason (details.reason) for which another payment of an order
+// is refused.
+const PaymentReceived = "payment_received"
+
+// maxStrays bounds how many other amounts a payment remembers: a provider that tells
+// of another one each time would fill it. Late money comes once for each attempt.
+const maxStrays = 16
+
+// Attention is the oldest stray money that nobody has dealt with.
+func (p Payment) Attention() (Stray, bool) {
+	for _, s := range p.Strays {
+		if s.End == "" {
+			return s, true
+		}
+	}
+	return Stray{}, false
 }
 
-// Immediate reports whether the create call plays the action itself.
-func (a Action) Immediate() bool {
-	return a != "" && a != SlowPayment
+// Holds reports whether money of the order is, or may be, with us or the merchant
+// beside what the payment counts: then nobody may ask the shopper to pay again. Money
+// that was given back does not count; of what the operator dealt with by hand, only
+// he knows where it is.
+func (p Payment) Holds() bool {
+	return !p.Unsure.IsZero() || slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack })
 }
 
-// CheckSimulate reports conflict_state when the simulation table does not
-// allow the action now.
-func (p Payment) CheckSimulate(a Action) error {
-	from := []Status{Pending}
-	if a == SimulateRefunded || a == SimulateChargeback {
-		from = []Status{Completed}
+// astray notes stray money; false where it was noted before, or too much was.
+func (p Payment) astray(s Stray) (Payment, bool) {
+	known := func(k Stray) bool {
+		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim
 	}
-	if slices.Contains(from, p.Status) && !(a == SimulateChargeback && p.Disputed) {
-		return nil
+	if slices.ContainsFunc(p.Strays, known) || s.Code == AmountMismatch && len(p.Strays) >= maxStrays {
+		return p, false
 	}
-	return &Error{
-		Code:    CodeConflictState,
-		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from[0]),
-		Details: Details{From: p.Status, Action: string(a)},
+	p.Strays = append(slices.Clip(p.Strays), s)
+	return p, true
+}
+
+// end notes what became of stray money that is still open. The slice is new: values
+// that were handed out do not change.
+func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended bool) {
+	p.Strays = slices.Clone(p.Strays)
+	for i, s := range p.Strays {
+		if s.End == "" && of(s) {
+			p.Strays[i].End, ended = end, true
+		}
 	}
+	return p, ended
+}
+
+// mismatched notes that another amount came than was asked for, and tells the
+// merchant so, once for each amount. The payment is written in any case: whoever
+// closes the last notification at this moment has to look again.
+func (p Payment) mismatched(order int, o Outcome, now time.Time) (Payment, Change) {
+	from := p
+	p, news := p.astray(Stray{Code: AmountMismatch, Order: order, Local: o.Local})
+	p = p.written(from, now)
+	if !news {
+		return p, Change{Payments: []Payment{p}}
+	}
+	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{told}}
+}
+
+// Dealt is the payment once the operator has closed the last notification that did
+// not fit it: nothing needs attention any more, and the merchant is told so. False
+// where nothing did.
+func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
+	from := p
+	p, ended := p.end(func(s Stray) bool { return s.Code == AmountMismatch }, DealtWith)
+	if !ended {
+		return from, Change{}, false
+	}
+	p = p.written(from, now)
+	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
+}
+
+// LastOpen reports whether of all that was told of a payment only one notification that
+// did not fit waits for the operator, or none.
+func LastOpen(told []Receipt, one Receipt) bool {
+	open := map[string]bool{}
+	for _, r := range told { // a closing comes after what it closes
+		switch r.Verdict {
+		case Mismatched:
+			open[r.ID] = true
+		case Closed:
+			delete(open, strings.TrimPrefix(r.ID, closing))
+		}
+	}
+	delete(open, one.ID)
+	return len(open) == 0
+}
+
+// answered is what a provider said when it was asked, as it is kept. Its id has the
+// payment's version: whoever writes it wins that version, so it cannot be there
+// already and take with it what else is written.
+func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) Receipt {
+	told := Notice{
+		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
+		Body: fmt.Appendf(nil, "asked about, the provider says that %s were paid", o.Local),
+	}
+	if verdict == Mismatched {
+		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
+	}
+	return told.receipt(p.ID, verdict, now)
 }

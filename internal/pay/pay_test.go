@@ -7,29 +7,32 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func cardRail() Rail {
-	return Rail{ID: "sbx_card", Key: "sbx_card", Method: "card", Country: "USA", Channel: CreditCard, Sync: true,
-		Limits: []Limit{{money.USD, 1, 100_000_00}}, Fee: Fee{Bps: 290, Flat: 30}, Window: 30 * time.Minute}
+func cardRail() acquirer.Rail {
+	return acquirer.Rail{ID: "sbx_card", Key: "sbx_card", Method: "card", Country: "USA", Channel: acquirer.CreditCard, Sync: true,
+		Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 100_000_00}}, Fee: money.Fee{Bps: 290, Flat: 30}, Window: 30 * time.Minute}
 }
 
-func pixRail() Rail {
-	return Rail{ID: "sbx_pix", Key: "sbx_pix", Method: "pix", Country: "BRA", Channel: Online, Document: "CPF",
-		Limits: []Limit{{money.BRL, 100, 1_000_000_00}}, Fee: Fee{Bps: 99}, Window: 24 * time.Hour}
+func pixRail() acquirer.Rail {
+	return acquirer.Rail{ID: "sbx_pix", Key: "sbx_pix", Method: "pix", Country: "BRA", Channel: acquirer.Online, Document: "CPF",
+		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 100, Max: 1_000_000_00}}, Fee: money.Fee{Bps: 99}, Window: 24 * time.Hour}
 }
 
-func order(t interface{ Fatal(...any) }, rail Rail, cents int64) Order {
+func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order {
 	rate, err := money.ParseRate("5.4")
 	if err != nil {
 		t.Fatal(err)
 	}
 	usd := money.New(cents, money.USD)
-	o := Order{ID: "TXN-1", Scope: Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
-		Buyer: Buyer{Document: "52998224725"}, Terms: TermsOf(Standard), Rate: rate}
+	o := Order{ID: "TXN-1", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
+		Buyer: Buyer{Document: "52998224725"}, Terms: tenant.TermsOf(tenant.Standard), Rate: rate}
 	if o.Local, err = rate.Convert(usd, rail.Limits[0].Currency, money.HalfEven); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func order(t interface{ Fatal(...any) }, rail Rail, cents int64) Order {
 var routes = Cascade{Routes: []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}}
 
 // sent returns a payment whose first attempt is under way.
-func sent(t interface{ Fatal(...any) }, rail Rail, cents int64) Payment {
+func sent(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Payment {
 	p, err := Create(order(t, rail, cents), noon)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +117,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 		}
 		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
 	}
-	if p.Status != Failed || p.Failure.Code != string(CodeCascadeExhausted) || len(p.Trace()) != 3 {
+	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Trace()) != 3 {
 		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
 	}
 }
@@ -123,8 +126,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 // finds that it was to.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
-	p.Simulate = SimulatePaid
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, routes, noon)
 	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
 		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
 	}
@@ -176,15 +178,15 @@ func TestSoftDeclineOfTheLastProviderExhausts(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		last Outcome
-		code Code
+		code problem.Code
 	}{
-		{"soft", Outcome{Kind: Declined, Soft: true, Code: CodeCardDeclined}, CodeCascadeExhausted},
-		{"hard", Outcome{Kind: Declined, Code: CodeInsufficientFunds}, CodeInsufficientFunds},
-		{"hard without a reason", Outcome{Kind: Declined}, CodeCardDeclined},
+		{"soft", Outcome{Kind: Declined, Soft: true, Code: problem.CardDeclined}, problem.CascadeExhausted},
+		{"hard", Outcome{Kind: Declined, Code: problem.InsufficientFunds}, problem.InsufficientFunds},
+		{"hard without a reason", Outcome{Kind: Declined}, problem.CardDeclined},
 	} {
 		p := sent(t, cardRail(), 1000)
 		for range 2 {
-			p, _ = p.Resolve(Outcome{Kind: Declined, Soft: true, Code: CodeCardDeclined}, routes, noon)
+			p, _ = p.Resolve(Outcome{Kind: Declined, Soft: true, Code: problem.CardDeclined}, routes, noon)
 		}
 		p, _ = p.Resolve(c.last, routes, noon)
 		if p.Status != Failed || p.Failure.Code != string(c.code) || p.Answered != Failed {
@@ -197,13 +199,13 @@ func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
-	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Local}}
+	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}
 	p, change := p.Confirm(n, routes, "CLM-9", noon.Add(26*time.Hour))
 	if p.Status != Expired || change.Receipts[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
 		t.Fatalf("late money: %s, %+v", p, change.Receipts)
 	}
-	if got := change.Transfers[0].Amount(ledger.Suspense); got != p.Amount.Minor {
-		t.Errorf("suspense got %d, want %d", got, p.Amount.Minor)
+	if got := change.Transfers[0].Amount(ledger.Suspense); got != p.Price.Amount.Minor {
+		t.Errorf("suspense got %d, want %d", got, p.Price.Amount.Minor)
 	}
 	n.ID = "10"
 	if _, change := p.Confirm(n, routes, "CLM-10", noon.Add(27*time.Hour)); len(change.Transfers) != 0 {
@@ -214,10 +216,10 @@ func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
-	for _, paid := range []money.Amount{money.New(p.Local.Minor-1, money.BRL), money.New(p.Local.Minor, money.USD)} {
+	for _, paid := range []money.Amount{money.New(p.Price.Local.Minor-1, money.BRL), money.New(p.Price.Local.Minor, money.USD)} {
 		next, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
 		if next.Status != Pending || change.Receipts[0].Verdict != Mismatched || len(change.Transfers) != 0 {
-			t.Errorf("paid %s for %s: %s, %s", paid, p.Local, next.Status, change.Receipts[0].Verdict)
+			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Receipts[0].Verdict)
 		}
 	}
 }
@@ -232,7 +234,7 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 			p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
 			from = Pending
 		}
-		wrong := Outcome{Kind: Approved, Local: money.New(p.Local.Minor-1, money.BRL)}
+		wrong := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, money.BRL)}
 		for i, receipts := range []int{1, 0} {
 			next, change := p.Resolve(wrong, routes, noon)
 			if next.Status != from || len(change.Receipts) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
@@ -241,16 +243,16 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 			if at := next.DueAt.Sub(noon); at != sweepEvery {
 				t.Errorf("answer %d: it is asked again after %s", i+1, at)
 			}
-			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Local.String())) {
+			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Price.Local.String())) {
 				t.Errorf("answer %d: the receipt is %+v", i+1, change.Receipts[0])
 			}
 			p = next
 		}
-		ended, change := p.Resolve(wrong, routes, noon.Add(p.Window))
+		ended, change := p.Resolve(wrong, routes, noon.Add(p.Way.Window))
 		if ended.Status.Open() || ended.Failure.Code != "amount_mismatch" || len(change.Events) != 1 || len(change.Transfers) != 0 {
 			t.Errorf("after its window: %s, failure %+v", ended, ended.Failure)
 		}
-		fits, _ := p.Resolve(Outcome{Kind: Approved, Local: p.Local}, routes, noon)
+		fits, _ := p.Resolve(Outcome{Kind: Approved, Local: p.Price.Local}, routes, noon)
 		if fits.Status != Completed {
 			t.Errorf("once the amount fits: %s", fits)
 		}
@@ -262,15 +264,15 @@ func TestLimitsNameTheBound(t *testing.T) {
 	rail.Limits[0].Min, rail.Limits[0].Max = 1000, 2000
 	for cents, want := range map[int64]string{100: "min", 1000: "max"} {
 		_, err := Create(order(t, rail, cents), noon)
-		var e *Error
-		if !asError(err, &e) || e.Code != CodeAmountOutOfLimits || e.Details.BoundViolated != want {
+		var e *problem.Error
+		if !asError(err, &e) || e.Code != problem.AmountOutOfLimits || e.Details.BoundViolated != want {
 			t.Errorf("%d cents: %v, want amount_out_of_limits, %s", cents, err, want)
 		}
 	}
 }
 
-func asError(err error, e **Error) bool {
-	got, ok := err.(*Error)
+func asError(err error, e **problem.Error) bool {
+	got, ok := err.(*problem.Error)
 	*e = got
 	return ok
 }
@@ -302,7 +304,7 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 			if n > 12 {
 				part = p.Refundable().Minor
 			}
-			_, claim, change, err := p.Refund(NewRefund{ID: "CLM-" + strings.Repeat("x", n+1), Amount: money.New(part, p.Local.Currency)}, books, noon)
+			_, claim, change, err := p.Refund(NewRefund{ID: "CLM-" + strings.Repeat("x", n+1), Amount: money.New(part, p.Price.Local.Currency)}, books, noon)
 			if err != nil {
 				t.Fatalf("refund of %d with %v in the books: %v", part, books, err)
 			}
@@ -314,19 +316,19 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 			_, change = claim.Called(p, answer, noon)
 			post(change)
 		}
-		if _, _, _, err := p.Refund(NewRefund{ID: "CLM-0", Amount: money.New(1, p.Local.Currency)}, books, noon); err == nil {
+		if _, _, _, err := p.Refund(NewRefund{ID: "CLM-0", Amount: money.New(1, p.Price.Local.Currency)}, books, noon); err == nil {
 			t.Fatal("a refund above the capture went through")
 		}
 		for _, a := range ledger.Accounts() {
 			want := int64(0)
 			switch a {
 			case ledger.Receivable:
-				want = -p.Amount.Minor
+				want = -p.Price.Amount.Minor
 			case ledger.Refunds:
-				want = p.Amount.Minor
+				want = p.Price.Amount.Minor
 			}
 			if books[a] != want {
-				t.Fatalf("after a full refund of %s, %s holds %d, want %d", p.Amount, a, books[a], want)
+				t.Fatalf("after a full refund of %s, %s holds %d, want %d", p.Price.Amount, a, books[a], want)
 			}
 		}
 	})
@@ -336,9 +338,9 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 func TestFeesNeverExceedTheAmount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd := money.New(rapid.Int64Range(1, 100_000_00).Draw(t, "cents"), money.USD)
-		tier := rapid.SampledFrom(Tiers()).Draw(t, "tier")
-		fee := Fee{Bps: rapid.Int64Range(0, 10_000).Draw(t, "bps"), Flat: rapid.Int64Range(0, 1000).Draw(t, "flat")}
-		fees, reserve := TermsOf(tier).charge(usd, fee)
+		tier := rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier")
+		fee := money.Fee{Bps: rapid.Int64Range(0, 10_000).Draw(t, "bps"), Flat: rapid.Int64Range(0, 1000).Draw(t, "flat")}
+		fees, reserve := tenant.TermsOf(tier).Charge(usd, fee)
 		if net := usd.Minor - fees.Total() - reserve; net < 0 || reserve < 0 || min(fees.Platform, fees.Provider, fees.Flat) < 0 {
 			t.Fatalf("%s at %s with %+v: fees %+v, reserve %d, net %d", usd, tier, fee, fees, reserve, net)
 		}

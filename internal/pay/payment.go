@@ -7,6 +7,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Payment is the API's Transaction (PAY-4), with what the API hides (SVC-7): its
@@ -14,64 +17,38 @@ import (
 // returns the next one and the Change that writes it.
 type Payment struct {
 	ID string // TXN-…
-	Scope
+	tenant.Scope
 	Version  int64  // 1 when created; each written change adds one
 	Stored   Status // the status of the row this value was read from, "" when new
 	Status   Status
 	Sequence int64 // events so far
 
-	Amount money.Amount // USD
-	Local  money.Amount // what the shopper pays
-	Asked  money.Amount // what the shop asked for, in another currency than USD; else zero
-	Rate   money.Rate   // Local for one USD, as used
-	// Who told the rate, and of when; "" and zero for US dollars.
-	RateSource string
-	RateAt     time.Time
-	RailID     string
-	Method     string
-	Country    string // ISO 3166 alpha-3
-	OrderID    string // the merchant's own reference, or ""
-	Buyer      Buyer
-	Purchase   Purchase
-	Fees       Fees
-	Reserve    int64 // USD cents held back on capture
-	Delay      time.Duration
-	Sync       bool // the rail answers at once (cards)
-
-	Hosted    bool
-	Redirect  bool // the sandbox's card waits for the shopper, as production's do
-	ReturnURL string
-	Lang      string // in which the shopper asked for our pages when choosing, or ""
-	FormURL   string // where the shopper pays; empty until a provider took it
-	Data      PaymentData
+	Price    Price
+	Way      Way
+	OrderID  string // the merchant's own reference, or ""
+	Buyer    Buyer
+	Purchase Purchase
+	Terms    PaymentTerms
+	Page     PaymentPage
 
 	Attempts   []Attempt
 	Owner      string   // the node that has a call or an answer of it in hand, or ""
 	caller     Caller   // who makes the next call; not stored
 	Answered   Status   // the status that the create call replied with, "" before
-	Simulate   Action   // what the create call asked the sandbox to play, or ""
+	Script     Script   // what the sandbox was asked for
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
 	Failure    *Failure // why it failed or expired
 	Captured   int      // order of the attempt that completed it
-	Refunded   int64    // minor units of Local, of all refunds that stand
-	Given      Parts    // what they give back, in USD
-	Disputed   bool     // a chargeback was opened, real or simulated
-	Disputes   []Taking // what disputes hold or took, in the order in which they came
-	Held       []Held   // news of disputes that cannot be applied yet
-	Strays     []Stray  // money that came late, or of another amount
+	Refunds    Refunds
+	Disputes   Disputes
+	Strays     []Stray // money that came late, or of another amount
 	// Unsure is since when nobody knows whether the shopper paid, zero where that is known.
 	Unsure time.Time
 	// CancelAsked is when the shop wanted it canceled, zero: it did not, or was refused.
 	CancelAsked time.Time
 	After       string // the payment of the same order that came to nothing, which this tries again; or ""
-	DisputeFee  int64  // USD cents of a dispute, as agreed when it was made
 	Times       Times
-	Window      time.Duration // how long the shopper has once a provider took it
-	DueAt       time.Time     // when to look again; zero when there is nothing to wait for
-
-	// RefundFees is the merchant's term when the payment was made; "" where that was
-	// before there was one, which is FeesReturned.
-	RefundFees RefundFees
+	DueAt       time.Time // when to look again; zero when there is nothing to wait for
 
 	Erased time.Time // when the shopper was taken out of it; zero: never
 
@@ -79,6 +56,65 @@ type Payment struct {
 	// none has. It is known where a merchant reads the payment, and not stored
 	// with it.
 	Settlement SettlementStatus
+}
+
+// Price is what the shopper pays, and what that is worth.
+type Price struct {
+	Amount money.Amount // USD
+	Local  money.Amount // what the shopper pays
+	Asked  money.Amount // what the shop asked for, in another currency than USD; else zero
+	Rate   money.Rate   // Local for one USD, as used
+	Source string       // who told the rate; "" for US dollars
+	At     time.Time    // of when the rate is; zero for US dollars
+}
+
+// Way is how the shopper pays: the method, as it was when it was chosen.
+type Way struct {
+	RailID  string
+	Method  string
+	Country string        // ISO 3166 alpha-3
+	Sync    bool          // the rail answers at once (cards)
+	Window  time.Duration // how long the shopper has once a provider took it
+}
+
+// PaymentTerms is what was agreed with the merchant when the payment was made.
+type PaymentTerms struct {
+	Fees       tenant.Fees
+	Reserve    int64 // USD cents held back on capture
+	Delay      time.Duration
+	DisputeFee int64 // USD cents of a dispute, as agreed when it was made
+	// RefundFees is the merchant's term when the payment was made; "" where that was
+	// before there was one, which is FeesReturned.
+	RefundFees tenant.RefundFees
+}
+
+// PaymentPage is what the shopper sees of the payment, and where.
+type PaymentPage struct {
+	Hosted    bool
+	ReturnURL string
+	Lang      string // in which the shopper asked for our pages when choosing, or ""
+	FormURL   string // where the shopper pays; empty until a provider took it
+	Data      PaymentData
+}
+
+// Refunds is what went back to the shopper, of all refunds that stand.
+type Refunds struct {
+	Local int64 // minor units of Price.Local
+	USD   Parts // what the merchant, and who took fees, give back
+}
+
+// Disputes is what the issuer took, or wants.
+type Disputes struct {
+	Any     bool     // a chargeback was opened, real or played
+	Takings []Taking // what disputes hold or took, in the order in which they came
+	Held    []Held   // news of disputes that cannot be applied yet
+}
+
+// Script is what the sandbox was asked to play with a payment; zero in production. It is carried to
+// the simulated provider, and nothing is decided by it here.
+type Script struct {
+	Action string // of the create call, or ""
+	Strict bool   // as production does it: a card goes through its issuer's page
 }
 
 // Times says when a payment reached each status. Zero: never.
@@ -124,7 +160,7 @@ type Failure struct {
 // converted, the terms are the merchant's.
 type Order struct {
 	ID     string
-	Scope  Scope
+	Scope  tenant.Scope
 	Amount money.Amount // USD
 	Local  money.Amount
 	Asked  money.Amount // in the shop's currency; zero for Amount
@@ -132,7 +168,7 @@ type Order struct {
 	// Who told the rate, and of when; "" and zero for US dollars.
 	RateSource string
 	RateAt     time.Time
-	Rail       Rail
+	Rail       acquirer.Rail
 	Country    string
 	OrderID    string
 	Buyer      Buyer
@@ -140,128 +176,60 @@ type Order struct {
 	Hosted     bool
 	ReturnURL  string
 	Lang       string // of the pages, as the shopper asked for it, or ""
-	Terms      Terms
-	Simulate   Action // of the header Sandbox-Simulate, or ""
-	Strict     bool   // the sandbox refuses what production refuses, and a card goes through its issuer's page
+	Terms      tenant.Terms
+	Script     Script
 	After      string // the payment that this tries again, or ""
 }
 
-// maxAmount is the largest payment in USD cents (PAY-14).
-const maxAmount = 100_000_00
-
-// CheckAmount checks a payment's USD amount (PAY-14).
-func CheckAmount(usd money.Amount) error { return checkWorth(usd, usd) }
-
-// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
-func checkWorth(usd, asked money.Amount) error {
-	dollars := asked.Currency == money.USD
-	switch {
-	case usd.IsPositive() && usd.Minor <= maxAmount:
-		return nil
-	case usd.IsPositive() && dollars:
-		return FieldError(CodeAmountAboveMaximum, "amount", "amount must be at most 100000 USD: it is in dollars, not in cents")
-	case usd.IsPositive():
-		return FieldError(CodeAmountAboveMaximum, "amount",
-			fmt.Sprintf("%s are worth more than 100000 USD: send less; amount is in units of %s, not in cents", asked, asked.Currency))
-	case asked.IsPositive() && !dollars:
-		return FieldError(CodeAmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
-	}
-	return FieldError(CodeAmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
-}
-
 // Create opens a payment. It is not written yet: Try or Exhaust returns the
-// first Change.
+// first Change. What it is worth was checked by Worth.
 //
-// Errors: amount_invalid, amount_above_maximum, unsupported_currency,
-// amount_out_of_limits, missing_field for a document that the rail needs.
+// Errors: unsupported_currency, amount_out_of_limits, missing_field for a document
+// that the rail needs.
 func Create(o Order, now time.Time) (Payment, error) {
-	if err := CheckAmount(o.Amount); err != nil {
-		return Payment{}, err
-	}
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
-		return Payment{}, FieldError(CodeUnsupportedCurrency, "country",
+		return Payment{}, problem.Field(problem.UnsupportedCurrency, "country",
 			fmt.Sprintf("this payment method does not take %s: send a country whose currency it takes; its currencyLimits in GET /payment-methods list them", o.Local.Currency))
 	}
 	if err := limit.Check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
-		return Payment{}, FieldError(CodeMissingField, "documentId",
+		return Payment{}, problem.Field(problem.MissingField, "documentId",
 			fmt.Sprintf("documentId is required: this payment method needs the buyer's document (%s)", o.Rail.Document))
 	}
-	fees, reserve := o.Terms.charge(o.Amount, o.Rail.Fee)
+	fees, reserve := o.Terms.Charge(o.Amount, o.Rail.Fee)
 	asked := o.Asked
 	if asked.Currency == money.USD {
 		asked = money.Amount{} // it is Amount
 	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, RateSource: o.RateSource, RateAt: o.RateAt,
-		RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, OrderID: o.OrderID,
-		Buyer: o.Buyer, Purchase: o.Purchase, Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Sync: o.Rail.Sync,
-		Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang, Window: o.Rail.Window, Simulate: o.Simulate, Redirect: o.Strict && o.Rail.Sync && o.Simulate == "", After: o.After,
+		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
+		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window}, OrderID: o.OrderID,
+		Buyer: o.Buyer, Purchase: o.Purchase, Terms: PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
+		Page: PaymentPage{Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }
 
 // Requested is what the shop asked for, in its own currency.
 func (p Payment) Requested() money.Amount {
-	if p.Asked.Currency != "" {
-		return p.Asked
+	if p.Price.Asked.Currency != "" {
+		return p.Price.Asked
 	}
-	return p.Amount
-}
-
-// Worth is what a shop's amount is in USD, at the rate of its currency.
-//
-// Errors: amount_invalid, amount_above_maximum.
-func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
-	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
-	if err != nil { // beyond every amount
-		usd = money.New(maxAmount+1, money.USD)
-	}
-	return usd, checkWorth(usd, asked)
-}
-
-// Check says whether an amount is within the limit.
-//
-// Errors: amount_out_of_limits (PAY-34).
-func (l Limit) Check(local money.Amount) error {
-	bound := ""
-	switch {
-	case local.Minor < l.Min:
-		bound = "min"
-	case local.Minor > l.Max:
-		bound = "max"
-	default:
-		return nil
-	}
-	low, high := money.New(l.Min, l.Currency), money.New(l.Max, l.Currency)
-	return &Error{
-		Code: CodeAmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
-		Details: Details{Limit: &LimitDetail{Min: low, Max: high}, BoundViolated: bound},
-	}
-}
-
-// Untaken is the refusal of an amount that is within the limit and that no provider takes.
-func (l Limit) Untaken(local money.Amount) error {
-	return &Error{
-		Code: CodeAmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
-		Details: Details{Limit: &LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
-	}
+	return p.Price.Amount
 }
 
 // Net is what the merchant gets on capture, in USD cents.
-func (p Payment) Net() int64 { return p.Amount.Minor - p.Fees.Total() - p.Reserve }
+func (p Payment) Net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
 // Refundable is what a refund may still give back to the shopper, in the local
 // currency: nothing while the payment is disputed.
 func (p Payment) Refundable() money.Amount {
 	if p.OpenDispute() != "" {
-		return money.New(0, p.Local.Currency)
+		return money.New(0, p.Price.Local.Currency)
 	}
 	return p.unrefunded()
 }
@@ -270,9 +238,9 @@ func (p Payment) Refundable() money.Amount {
 // refunded at all.
 func (p Payment) unrefunded() money.Amount {
 	if _, ok := p.Status.After(Refunding); !ok {
-		return money.New(0, p.Local.Currency)
+		return money.New(0, p.Price.Local.Currency)
 	}
-	return money.New(p.Local.Minor-p.Refunded, p.Local.Currency)
+	return money.New(p.Price.Local.Minor-p.Refunds.Local, p.Price.Local.Currency)
 }
 
 // Suffix is the id without its prefix; ids of what belongs to the payment are
@@ -282,7 +250,7 @@ func (p Payment) Suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix
 // String tells the payment's story in a failing test.
 func (p Payment) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s v%d %s %s (%s) %s", p.ID, p.Version, p.Status, p.Amount, p.Local, p.RailID)
+	fmt.Fprintf(&b, "%s v%d %s %s (%s) %s", p.ID, p.Version, p.Status, p.Price.Amount, p.Price.Local, p.Way.RailID)
 	for _, a := range p.Attempts {
 		fmt.Fprintf(&b, "\n  attempt %d at %s: %s %s %s", a.Order, a.Provider, a.Status, a.Code, a.Decline)
 	}
@@ -340,15 +308,134 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 func (p Payment) capture(now time.Time) ledger.Transfer {
 	return ledger.Transfer{
 		ID: "tr_" + p.Suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.Capture, Payment: p.ID, Local: p.Local, At: now,
+		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now,
 		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Receivable, Amount: -p.Amount.Minor},
-			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Fees.Platform},
-			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Fees.Provider},
-			ledger.Posting{Account: ledger.FlatFees, Amount: p.Fees.Flat},
-			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Fees.Network},
-			ledger.Posting{Account: ledger.Reserve, Amount: p.Reserve},
+			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Fees.Platform},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Terms.Fees.Network},
+			ledger.Posting{Account: ledger.Reserve, Amount: p.Terms.Reserve},
 			ledger.Posting{Account: ledger.Pending, Amount: p.Net()},
 		),
 	}
 }
+
+// Worth is what a shop's amount is in USD, at the rate of its currency. It is the one check of a
+// payment's amount (PAY-14), and every entry comes by it.
+//
+// Errors: amount_invalid, amount_above_maximum.
+func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
+	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
+	if err != nil { // beyond every amount
+		usd = money.New(acquirer.MaxAmount+1, money.USD)
+	}
+	return usd, checkWorth(usd, asked)
+}
+
+// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
+func checkWorth(usd, asked money.Amount) error {
+	dollars := asked.Currency == money.USD
+	switch {
+	case usd.IsPositive() && usd.Minor <= acquirer.MaxAmount:
+		return nil
+	case usd.IsPositive() && dollars:
+		return problem.Field(problem.AmountAboveMaximum, "amount", acquirer.AboveMaxAmount)
+	case usd.IsPositive():
+		return problem.Field(problem.AmountAboveMaximum, "amount",
+			fmt.Sprintf("%s are worth more than "+acquirer.MaxAmountText+": send less; amount is in units of %s, not in cents", asked, asked.Currency))
+	case asked.IsPositive() && !dollars:
+		return problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
+	}
+	return problem.Field(problem.AmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
+}
+
+// Purchase is what the shop tells of what is paid for, in words of its own (PAY-21).
+// Nothing is decided by it. It may tell of persons, so it goes where the
+// shopper goes (Erase). Its map and list are never changed once they are set.
+type Purchase struct {
+	Metadata    map[string]string // nil for none
+	Description string
+	Items       []LineItem
+}
+
+// LineItem is one thing of a purchase.
+type LineItem struct {
+	Name     string
+	Quantity int64
+	Unit     money.Amount // the price of one, in the currency that the shop asked in; below zero for what is taken off
+	SKU      string       // the shop's own number of it, or ""
+}
+
+// Bounds of a purchase, in characters and pieces (PAY-21).
+const (
+	MaxMetadata      = 50
+	MaxMetadataKey   = 40
+	MaxMetadataValue = 500
+)
+
+// IsZero reports whether the shop told nothing.
+func (p Purchase) IsZero() bool {
+	return len(p.Metadata) == 0 && p.Description == "" && len(p.Items) == 0
+}
+
+// Status is where a payment stands (PAY-22).
+type Status string
+
+// The seven statuses.
+const (
+	Pending    Status = "pending"
+	Processing Status = "processing"
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Expired    Status = "expired"
+	Refunded   Status = "refunded"
+	Chargeback Status = "chargeback"
+)
+
+// Statuses lists all statuses in the order of a payment's life.
+func Statuses() []Status {
+	return []Status{Processing, Pending, Completed, Failed, Expired, Refunded, Chargeback}
+}
+
+// Verb is something that happens to a payment.
+type Verb string
+
+// The verbs of the life cycle.
+const (
+	Await     Verb = "await"    // the provider took it; the customer has to act
+	Complete  Verb = "complete" // the customer paid
+	Fail      Verb = "fail"     // declined, exhausted or abandoned
+	Expire    Verb = "expire"   // the window has passed
+	Refunding Verb = "refund"   // money goes back, in full or in part
+	Dispute   Verb = "dispute"  // the issuer takes the money back
+)
+
+// Verbs lists all verbs.
+func Verbs() []Verb { return []Verb{Await, Complete, Fail, Expire, Refunding, Dispute} }
+
+// moves is the life cycle: status × verb → the next status. What is not in
+// it is not allowed. Processing does not expire: its outcome is unknown, and
+// only the provider's answer may end it (UNK-1).
+var moves = map[Status]map[Verb]Status{
+	Processing: {Await: Pending, Complete: Completed, Fail: Failed},
+	Pending:    {Complete: Completed, Fail: Failed, Expire: Expired},
+	Completed:  {Refunding: Refunded, Dispute: Chargeback},
+	Refunded:   {Refunding: Refunded, Dispute: Chargeback},
+	Failed:     {},
+	Expired:    {},
+	Chargeback: {},
+}
+
+// After returns the status that verb leads to from s, and whether the move is
+// allowed.
+func (s Status) After(v Verb) (Status, bool) {
+	next, ok := moves[s][v]
+	return next, ok
+}
+
+// Valid reports whether s is one of the seven.
+func (s Status) Valid() bool { _, ok := moves[s]; return ok }
+
+// Open reports whether the payment still waits for its outcome.
+func (s Status) Open() bool { return s == Pending || s == Processing }

@@ -9,6 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -16,7 +18,7 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // taken is a withdrawal of 100 USD with a fee of 3.
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
-	w, _ := pay.Wallet{ID: "wal_A", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
+	w, _ := pay.Wallet{ID: "wal_A", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
 	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, pay.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
@@ -124,18 +126,18 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 		amount    int64
 		available int64
 		now       time.Time
-		want      pay.Code
+		want      problem.Code
 	}{
 		{"all of it", w, 100, 100, later, ""},
 		{"a cent above the fee", w, 4, 100, later, ""},
-		{"in the cool-down", w, 100, 100, later.Add(-time.Microsecond), pay.CodeConflictState},
-		{"a disabled wallet", disabled.Wallets[0], 100, 100, later, pay.CodeConflictState},
-		{"the fee alone", w, 3, 100, later, pay.CodeAmountBelowMinimum},
-		{"a cent too much", w, 101, 100, later, pay.CodeBalanceInsufficient},
-		{"a negative balance", w, 4, -1, later, pay.CodeBalanceInsufficient},
+		{"in the cool-down", w, 100, 100, later.Add(-time.Microsecond), problem.ConflictState},
+		{"a disabled wallet", disabled.Wallets[0], 100, 100, later, problem.ConflictState},
+		{"the fee alone", w, 3, 100, later, problem.AmountBelowMinimum},
+		{"a cent too much", w, 101, 100, later, problem.BalanceInsufficient},
+		{"a negative balance", w, 4, -1, later, problem.BalanceInsufficient},
 	} {
 		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), 3, pay.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
-		var e *pay.Error
+		var e *problem.Error
 		errors.As(err, &e)
 		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -144,26 +146,26 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 }
 
 func TestVerificationLifeCycle(t *testing.T) {
-	all := []pay.VerificationStatus{pay.KYCRequiresInput, pay.KYCProcessing, pay.KYCVerified, pay.KYCRejected, pay.KYCExpired}
-	allowed := map[pay.VerificationStatus][]pay.VerificationStatus{
-		pay.KYCRequiresInput: {pay.KYCProcessing, pay.KYCVerified, pay.KYCRejected, pay.KYCExpired},
-		pay.KYCProcessing:    {pay.KYCVerified, pay.KYCRejected},
+	all := []tenant.VerificationStatus{tenant.KYCRequiresInput, tenant.KYCProcessing, tenant.KYCVerified, tenant.KYCRejected, tenant.KYCExpired}
+	allowed := map[tenant.VerificationStatus][]tenant.VerificationStatus{
+		tenant.KYCRequiresInput: {tenant.KYCProcessing, tenant.KYCVerified, tenant.KYCRejected, tenant.KYCExpired},
+		tenant.KYCProcessing:    {tenant.KYCVerified, tenant.KYCRejected},
 	}
 	for _, from := range all {
 		for _, to := range all {
-			v, _ := pay.Verification{ID: "kyc_A"}.Start(payday)
+			v := tenant.Verification{ID: "kyc_A"}.Start(payday)
 			v.Status = from
-			next, _, err := v.Move(to, "code", "message", payday)
+			next, err := v.Move(to, "code", "message", payday)
 			if ok := slices.Contains(allowed[from], to); ok != (err == nil) || ok && (next.Status != to || !next.DueAt.IsZero() || next.Version != 2) {
 				t.Errorf("%s to %s: %v, allowed %v", from, to, err, ok)
 			}
 		}
 	}
-	v, _ := pay.Verification{ID: "kyc_A"}.Start(payday)
-	if _, _, err := v.Move(pay.KYCProcessing, "", "", v.ExpiresAt); err == nil {
+	v := tenant.Verification{ID: "kyc_A"}.Start(payday)
+	if _, err := v.Move(tenant.KYCProcessing, "", "", v.ExpiresAt); err == nil {
 		t.Error("documents were handed in after the deadline")
 	}
-	if !pay.KYCEnhanced.Covers(pay.KYCBasic) || pay.KYCBasic.Covers(pay.KYCEnhanced) {
+	if !tenant.KYCEnhanced.Covers(tenant.KYCBasic) || tenant.KYCBasic.Covers(tenant.KYCEnhanced) {
 		t.Error("enhanced includes basic, and not the reverse")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Reading is an exchange rate as somebody told it: how many units of Currency
@@ -56,10 +57,10 @@ type RateTerms struct {
 func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (Quote, RateVerdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // as it is stored
 	if r.Currency == money.USD {
-		return q, "", FieldError(CodeInvalidRequest, "currency", "a US dollar is a US dollar: USD has no rate to set")
+		return q, "", problem.Field(problem.InvalidRequest, "currency", "a US dollar is a US dollar: USD has no rate to set")
 	}
 	if r.At.After(now) {
-		return q, "", FieldError(CodeInvalidRequest, "observedAt", fmt.Sprintf("the rate of %s is of a time that has not come: %s", r.Currency, r.At.Format(time.RFC3339)))
+		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s is of a time that has not come: %s", r.Currency, r.At.Format(time.RFC3339)))
 	}
 	present := q.Rate
 	if present.IsZero() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 func rateOf(t *testing.T, text string) money.Rate {
@@ -64,7 +65,7 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 	}
 	if _, _, err := q.Take(pay.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
 		t.Error("a US dollar was worth two")
-	} else if shown := new(pay.Error); !errors.As(err, &shown) || shown.Code != pay.CodeInvalidRequest {
+	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}
 	if _, verdict, err := (pay.Quote{}).Take(pay.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != pay.RateApplied || err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Recovery is what the service knows of itself when its database was put back from a copy, or to
@@ -213,7 +214,7 @@ const beforeRestore = "lost_in_restore"
 // Errors: conflict_state where the payment cannot have it.
 func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
-		return p, Change{}, NewError(CodeConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
+		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
 	}
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
@@ -259,14 +260,14 @@ func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Chan
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
 		return c, change, false, nil
 	case c.Status.Terminal():
-		return c, change, false, NewError(CodeConflictState, fmt.Sprintf("the claim is %s after %d refunds of it", c.Status, c.Call.Round))
+		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d refunds of it", c.Status, c.Call.Round))
 	case !c.Calling():
 		sent, _, err := c.Resolve(p, Approve, PartyOperator, foundWhy, now)
 		if err != nil {
 			return c, change, false, err
 		}
 		if !sent.Calling() {
-			return c, change, false, NewError(CodeConflictState, fmt.Sprintf("the claim is a %s, and %s", c.Kind, c.Status))
+			return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is a %s, and %s", c.Kind, c.Status))
 		}
 		c = sent
 	default:
@@ -303,11 +304,11 @@ func (a Attempt) Heard(o Outcome) Outcome {
 //
 // Errors: conflict_state where it is of another currency.
 func (p Payment) At(f Found) (Payment, error) {
-	if f.Currency != p.Local.Currency {
-		return p, &Error{Code: CodeConflictState, Details: Details{Reason: Recovering, Action: "create"},
+	if f.Currency != p.Price.Local.Currency {
+		return p, &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: Recovering, Action: "create"},
 			Message: "this request was carried out before, in another currency: ask the operator of the service"}
 	}
-	p.Local = f.Local()
+	p.Price.Local = f.Local()
 	return p, nil
 }
 
@@ -323,7 +324,7 @@ func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, no
 		w, moved = w.passOn(PayoutOutcome{Code: beforeRestore}, now)
 	case w.Status == WithdrawalPending && round >= w.Round:
 	default:
-		return w, Change{}, NewError(CodeConflictState, fmt.Sprintf("the withdrawal is %s in round %d", w.Status, w.Round))
+		return w, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the withdrawal is %s in round %d", w.Status, w.Round))
 	}
 	w.Round = round
 	next, change := w.Send(PayoutRoute{Account: f.Account, Why: foundWhy, Float: float}, by, now)

@@ -6,6 +6,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Refund is the API's Refund (REF-3): a claim seen by who asked for it.
@@ -22,10 +25,10 @@ func (c Claim) Opened() Refund {
 
 // NewRefund is what a refund is opened from.
 type NewRefund struct {
-	ID        string       // of its claim
-	Amount    money.Amount // local currency; zero means all that is left
-	Reason    string
-	Simulated bool // by the simulate call, which tells payment.refunded alone
+	ID     string       // of its claim
+	Amount money.Amount // local currency; zero means all that is left
+	Reason string
+	Played bool // the sandbox makes it, under a dispute too; payment.refunded alone tells it (SBX-5)
 	// Released says that the reserve of the payment's day is released, or is about to
 	// be: nothing can be drawn on it any more.
 	Released bool
@@ -61,11 +64,11 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 
 	from := p
 	p = p.move(Refunding, now)
-	p.Given, p.RefundFees = p.given().add(parts, 1), p.FeesOnRefund()
-	p.Refunded += n.Amount.Minor
+	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.FeesOnRefund()
+	p.Refunds.Local += n.Amount.Minor
 	p = p.written(from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
-	claim.Reason, claim.Silent, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Simulated, parts, parts.held(), p.captured()
+	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
 	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Found: len(n.Found) > 0, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
@@ -75,12 +78,12 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // or it might be released meanwhile
 		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()})),
 		Floors: d.floors, Days: d.days, Found: n.Found}
-	if !n.Simulated {
+	if !n.Played {
 		var opened Event
-		claim, opened = claim.event(ClaimOpened, p, now)
+		claim, opened = claim.event(hook.ClaimOpened, p, now)
 		change.Events = append(change.Events, opened)
 	}
-	p, refunded := p.event(PaymentRefunded, from.Status, now)
+	p, refunded := p.event(hook.PaymentRefunded, from.Status, now)
 	opened := claim.Opened()
 	refunded.Refund = &opened
 	change.Events = append(change.Events, refunded)
@@ -116,7 +119,7 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, beyond("", "the refund takes %s out of the balance, and there are %s for it: refund less, or wait for more to come in; GET /me/balance shows it",
+		return d, problem.Beyond("", "the refund takes %s out of the balance, and there are %s for it: refund less, or wait for more to come in; GET /me/balance shows it",
 			parts.held(), d.reserve+d.available+max(0, have[ledger.Pending]-owed))
 	}
 	if rest > 0 {
@@ -133,23 +136,23 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 // checkRefund says why a refund is not possible.
 func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	conflict := func(reason, message string) error {
-		return &Error{Code: CodeConflictState, Message: message, Details: Details{From: p.Status, Action: "refund", Reason: reason}}
+		return &problem.Error{Code: problem.ConflictState, Message: message, Details: problem.Details{From: string(p.Status), Action: "refund", Reason: reason}}
 	}
 	if _, ok := p.Status.After(Refunding); !ok {
 		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")
 	}
-	if p.OpenDispute() != "" && !n.Simulated {
+	if p.OpenDispute() != "" && !n.Played {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
 		return conflict("fully_refunded", "nothing of the payment is left to refund: read its refundedAmountLocal, which is all that was paid")
 	}
 	if n.Amount.IsNegative() {
-		return FieldError(CodeAmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
+		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
 	}
 	if !n.Amount.IsZero() && n.Amount.Cmp(left) > 0 {
-		return &Error{Code: CodeAmountAboveMaximum, Param: "amount", Message: "the amount must be at most what is left, " + left.String(),
-			Details: Details{Limit: &LimitDetail{Min: money.New(1, left.Currency), Max: left}, BoundViolated: "max"}}
+		return &problem.Error{Code: problem.AmountAboveMaximum, Param: "amount", Message: "the amount must be at most what is left, " + left.String(),
+			Details: problem.Details{Limit: &problem.LimitDetail{Min: money.New(1, left.Currency), Max: left}, BoundViolated: "max"}}
 	}
 	return nil
 }
@@ -177,22 +180,22 @@ func (a Parts) add(b Parts, sign int64) Parts {
 
 // FeesOnRefund is the payment's term. One that was made before there were terms was
 // promised its fees back.
-func (p Payment) FeesOnRefund() RefundFees {
-	if p.RefundFees == "" {
-		return FeesReturned
+func (p Payment) FeesOnRefund() tenant.RefundFees {
+	if p.Terms.RefundFees == "" {
+		return tenant.FeesReturned
 	}
-	return p.RefundFees
+	return p.Terms.RefundFees
 }
 
 // whole is what all refunds of the payment together give back: what each had of the
 // capture, or, where the fees are kept, all of it by the merchant.
 func (p Payment) whole() Parts {
-	if p.FeesOnRefund() == FeesKept {
-		return Parts{USD: p.Amount.Minor, Net: p.Amount.Minor - p.Reserve, Reserve: p.Reserve}
+	if p.FeesOnRefund() == tenant.FeesKept {
+		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
 	}
 	return Parts{
-		USD: p.Amount.Minor, Net: p.Net(), Reserve: p.Reserve,
-		Provider: p.Fees.Provider, Flat: p.Fees.Flat, Network: p.Fees.Network,
+		USD: p.Price.Amount.Minor, Net: p.Net(), Reserve: p.Terms.Reserve,
+		Provider: p.Terms.Fees.Provider, Flat: p.Terms.Fees.Flat, Network: p.Terms.Fees.Network,
 	}
 }
 
@@ -202,10 +205,10 @@ func (p Payment) whole() Parts {
 // those no refund had failed, and each part of them was rounded by itself. And a
 // refund after the reserve's release once had the reserve's part among the net.
 func (p Payment) given() Parts {
-	g, whole := p.Given, p.whole()
-	if g == (Parts{}) && p.RefundFees == "" {
+	g, whole := p.Refunds.USD, p.whole()
+	if g == (Parts{}) && p.Terms.RefundFees == "" {
 		of := func(usd int64, r money.Rounding) int64 {
-			return money.New(usd, money.USD).Fraction(p.Refunded, p.Local.Minor, r).Minor
+			return money.New(usd, money.USD).Fraction(p.Refunds.Local, p.Price.Local.Minor, r).Minor
 		}
 		return Parts{
 			USD: of(whole.USD, money.Down), Net: of(whole.Net, money.Up), Reserve: of(whole.Reserve, money.Up),
@@ -227,7 +230,7 @@ func (p Payment) given() Parts {
 func (p Payment) partsOf(local int64) Parts {
 	whole, given := p.whole(), p.given()
 	due := func(usd int64) int64 {
-		return money.New(usd, money.USD).Fraction(p.Refunded+local, p.Local.Minor, money.Down).Minor
+		return money.New(usd, money.USD).Fraction(p.Refunds.Local+local, p.Price.Local.Minor, money.Down).Minor
 	}
 	parts := Parts{USD: max(0, due(whole.USD)-given.USD)}
 	platform := int64(0) // what the others leave of USD
@@ -274,8 +277,8 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 			ledger.Posting{Account: ledger.Refunds, Amount: c.Parts.USD}))}
 	}
 	from := p
-	p.Given = p.given().add(c.Parts, -1)
-	p.Refunded -= c.Local.Minor
+	p.Refunds.USD = p.given().add(c.Parts, -1)
+	p.Refunds.Local -= c.Local.Minor
 	p, owed := p.payShort(c.suffix(), now) // a dispute that was lost meanwhile takes it
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(c.transfer("release", ledger.RefundRelease, now,

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
@@ -97,10 +99,10 @@ func (w *trade) sell() {
 	local := money.New(rapid.Int64Range(1, 3_000_000).Draw(w.t, "local"), rapid.SampledFrom([]money.Currency{"CLP", "BRL", "KWD", "USD"}).Draw(w.t, "currency"))
 	o := order(w.t, cardRail(), rapid.OneOf(rapid.Int64Range(1, 300), rapid.Int64Range(300, 100_000_00)).Draw(w.t, "cents"))
 	o.ID, o.Local = w.id(PaymentPrefix), local
-	o.Rail.Limits = []Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
-	o.Rail.Fee = Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
-	o.Terms = TermsOf(rapid.SampledFrom(Tiers()).Draw(w.t, "tier"))
-	o.Terms.RefundFees = rapid.SampledFrom([]RefundFees{"", FeesKept, FeesReturned}).Draw(w.t, "refund fees")
+	o.Rail.Limits = []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
+	o.Rail.Fee = money.Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
+	o.Terms = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(w.t, "tier"))
+	o.Terms.RefundFees = rapid.SampledFrom([]tenant.RefundFees{"", tenant.FeesKept, tenant.FeesReturned}).Draw(w.t, "refund fees")
 	p, err := Create(o, w.now)
 	if err != nil {
 		w.t.Fatal(err)
@@ -145,8 +147,8 @@ func (w *trade) argue(s *sale, ruling Ruling) {
 	if s.p.OpenDispute() != "" {
 		n.Ruling = ruling
 	} else {
-		n.Dispute, n.Simulated = true, rapid.Bool().Draw(w.t, "simulated")
-		n.Outcome.Local = s.p.Local // a refund that is under way may be refused, and is disputed too
+		n.Dispute, n.Outcome.Played = true, rapid.Bool().Draw(w.t, "played")
+		n.Outcome.Local = s.p.Price.Local // a refund that is under way may be refused, and is disputed too
 	}
 	var claims []Claim
 	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
@@ -192,7 +194,7 @@ func (w *trade) step() {
 		}
 		left := s.p.Refundable().Minor
 		part := rapid.OneOf(rapid.Just(left), rapid.Just(int64(1)), rapid.Int64Range(1, left), rapid.Int64Range(max(1, left-2), left)).Draw(w.t, "part")
-		w.refund(s, money.New(part, s.p.Local.Currency), stall)
+		w.refund(s, money.New(part, s.p.Price.Local.Currency), stall)
 	case "answer":
 		if s := w.any(); s != nil {
 			w.answer(s, rapid.SampledFrom([]OutcomeKind{Approved, Declined}).Draw(w.t, "answer"))
@@ -258,17 +260,17 @@ func (w *trade) check() {
 		b := w.sums(s.p)
 		for account, fee := range feesByAccount(s.p) {
 			least := int64(0)
-			if s.p.FeesOnRefund() == FeesKept {
+			if s.p.FeesOnRefund() == tenant.FeesKept {
 				least = fee
 			}
 			if b[account] < least || b[account] > fee {
-				w.t.Fatalf("%s: %s is left with %d of %d\n%s", s.p.RefundFees, account, b[account], fee, s.p)
+				w.t.Fatalf("%s: %s is left with %d of %d\n%s", s.p.Terms.RefundFees, account, b[account], fee, s.p)
 			}
 		}
-		if back := b[ledger.Refunds] + b[ledger.Chargebacks]; back < 0 || back > s.p.Amount.Minor {
-			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Amount, s.p)
+		if back := b[ledger.Refunds] + b[ledger.Chargebacks]; back < 0 || back > s.p.Price.Amount.Minor {
+			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Price.Amount, s.p)
 		}
-		if s.p.FeesOnRefund() == FeesReturned && !s.p.Disputed && merchantHas(b) < 0 {
+		if s.p.FeesOnRefund() == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
 			w.t.Fatalf("the merchant gave %d more than he got\n%s", -merchantHas(b), s.p)
 		}
 	}
@@ -279,8 +281,8 @@ func merchantHas(b ledger.Balances) int64 {
 }
 
 func feesByAccount(p Payment) map[ledger.Account]int64 {
-	return map[ledger.Account]int64{ledger.PlatformFees: p.Fees.Platform, ledger.ProviderFees: p.Fees.Provider,
-		ledger.FlatFees: p.Fees.Flat, ledger.NetworkFees: p.Fees.Network}
+	return map[ledger.Account]int64{ledger.PlatformFees: p.Terms.Fees.Platform, ledger.ProviderFees: p.Terms.Fees.Provider,
+		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network}
 }
 
 // finish ends all that is under way and gives back whatever can be.
@@ -328,26 +330,26 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 		for _, s := range w.sales {
 			p, b := s.p, w.sums(s.p)
 			back := b[ledger.Refunds] + b[ledger.Chargebacks]
-			if p.Status != Chargeback && back != p.Amount.Minor || b[ledger.Chargebacks] != 0 && back != p.Amount.Minor {
-				t.Fatalf("the shopper paid %s and got %d\n%s", p.Amount, back, p)
+			if p.Status != Chargeback && back != p.Price.Amount.Minor || b[ledger.Chargebacks] != 0 && back != p.Price.Amount.Minor {
+				t.Fatalf("the shopper paid %s and got %d\n%s", p.Price.Amount, back, p)
 			}
-			if p.Refunded < p.Local.Minor {
+			if p.Refunds.Local < p.Price.Local.Minor {
 				continue // a dispute took the rest, or ended it
 			}
-			gave := p.Net() + p.Reserve - merchantHas(b)
-			want := p.Net() + p.Reserve
-			if p.FeesOnRefund() == FeesKept {
-				want = p.Amount.Minor
+			gave := p.Net() + p.Terms.Reserve - merchantHas(b)
+			want := p.Net() + p.Terms.Reserve
+			if p.FeesOnRefund() == tenant.FeesKept {
+				want = p.Price.Amount.Minor
 			}
 			if gave != want {
-				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.RefundFees, p.Net()+p.Reserve, gave, want, p)
+				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.Terms.RefundFees, p.Net()+p.Terms.Reserve, gave, want, p)
 			}
 			for account, fee := range feesByAccount(p) {
-				if p.FeesOnRefund() == FeesReturned {
+				if p.FeesOnRefund() == tenant.FeesReturned {
 					fee = 0
 				}
 				if b[account] != fee {
-					t.Fatalf("%q: %s ends with %d, want %d\n%s", p.RefundFees, account, b[account], fee, p)
+					t.Fatalf("%q: %s ends with %d, want %d\n%s", p.Terms.RefundFees, account, b[account], fee, p)
 				}
 			}
 		}
@@ -358,20 +360,20 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 // merchant who had received 95.30.
 func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	for _, c := range []struct {
-		term  RefundFees
+		term  tenant.RefundFees
 		parts [3]int64 // of 100.00; the first before the release
 		want  int64
 	}{
 		{"", [3]int64{100, 9800, 100}, 9530},
-		{FeesReturned, [3]int64{100, 9800, 100}, 9530},
-		{FeesReturned, [3]int64{0, 9500, 500}, 9530},
-		{FeesReturned, [3]int64{5000, 4000, 1000}, 9530},
-		{FeesKept, [3]int64{100, 9800, 100}, 10000},
-		{FeesKept, [3]int64{5000, 4000, 1000}, 10000},
-		{FeesKept, [3]int64{10000, 0, 0}, 10000},
+		{tenant.FeesReturned, [3]int64{100, 9800, 100}, 9530},
+		{tenant.FeesReturned, [3]int64{0, 9500, 500}, 9530},
+		{tenant.FeesReturned, [3]int64{5000, 4000, 1000}, 9530},
+		{tenant.FeesKept, [3]int64{100, 9800, 100}, 10000},
+		{tenant.FeesKept, [3]int64{5000, 4000, 1000}, 10000},
+		{tenant.FeesKept, [3]int64{10000, 0, 0}, 10000},
 	} {
 		o := order(t, cardRail(), 10000)
-		o.Terms = TermsOf(Starter)
+		o.Terms = tenant.TermsOf(tenant.Starter)
 		o.Terms.RefundFees = c.term
 		p, err := Create(o, noon)
 		if err != nil {
@@ -379,17 +381,17 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 		}
 		p, _ = p.Try(routes.Routes[0], noon)
 		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-		gave, back, fees := int64(0), int64(0), p.Fees.Total()
+		gave, back, fees := int64(0), int64(0), p.Terms.Fees.Total()
 		for i, part := range c.parts {
 			if part == 0 {
 				continue
 			}
-			n := NewRefund{ID: fmt.Sprint("CLM-", i), Amount: money.New(part*p.Local.Minor/10000, p.Local.Currency), Released: i > 0}
+			n := NewRefund{ID: fmt.Sprint("CLM-", i), Amount: money.New(part*p.Price.Local.Minor/10000, p.Price.Local.Currency), Released: i > 0}
 			next, claim, change, err := p.Refund(n, ledger.Balances{ledger.Available: 1_000_000, ledger.Reserve: 1_000_000}, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if drawn := -change.Transfers[0].Amount(ledger.Reserve); n.Released && drawn != 0 || !n.Released && drawn != part*p.Reserve/10000 {
+			if drawn := -change.Transfers[0].Amount(ledger.Reserve); n.Released && drawn != 0 || !n.Released && drawn != part*p.Terms.Reserve/10000 {
 				t.Errorf("%s %v: refund %d draws %d on the reserve", c.term, c.parts, i+1, drawn)
 			}
 			_, done := claim.Called(next, Outcome{Kind: Approved}, noon)
@@ -401,7 +403,7 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 			}
 			p = next
 		}
-		if want := p.Fees.Total() - (10000 - c.want); gave != c.want || back != 10000 || fees != want {
+		if want := p.Terms.Fees.Total() - (10000 - c.want); gave != c.want || back != 10000 || fees != want {
 			t.Errorf("%q %v: the merchant gave %d, want %d; the shopper got %d; %d of the fees is left", c.term, c.parts, gave, c.want, back, fees)
 		}
 	}
@@ -412,20 +414,20 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 	p := sent(t, cardRail(), 10000)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	p.Status, p.Refunded = Refunded, p.Local.Minor/2
-	held := (p.Net() + p.Reserve) / 2
-	fees := Parts{Provider: p.Fees.Provider / 2, Flat: p.Fees.Flat / 2}
+	p.Status, p.Refunds.Local = Refunded, p.Price.Local.Minor/2
+	held := (p.Net() + p.Terms.Reserve) / 2
+	fees := Parts{Provider: p.Terms.Fees.Provider / 2, Flat: p.Terms.Fees.Flat / 2}
 	for name, given := range map[string]Parts{
 		"no word of what was given":      {},
 		"after the release, all as net":  {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
 		"a capture that was nearly all":  {USD: 5000, Net: p.Net() + 20, Provider: fees.Provider, Flat: fees.Flat},
-		"more than there ever was of it": {USD: 5000, Net: p.Net() + p.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
+		"more than there ever was of it": {USD: 5000, Net: p.Net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
 	} {
 		before := p
-		before.Given = given
-		want := (p.Net() + p.Reserve) / 2
+		before.Refunds.USD = given
+		want := (p.Net() + p.Terms.Reserve) / 2
 		if given != (Parts{}) {
-			want = max(0, p.Net()+p.Reserve-given.Net)
+			want = max(0, p.Net()+p.Terms.Reserve-given.Net)
 		}
 		next, claim, _, err := before.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Available: 1_000_000, ledger.Reserve: 1_000_000}, noon)
 		if err != nil {
@@ -434,8 +436,8 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 		if claim.Parts.held() != want || claim.Parts.USD != 5000 || claim.Parts.Net < 0 || claim.Parts.Reserve < 0 {
 			t.Errorf("%s: the rest takes %+v, want %d from the merchant of 50.00", name, claim.Parts, want)
 		}
-		if next.RefundFees != FeesReturned {
-			t.Errorf("%s: it goes on as %q", name, next.RefundFees)
+		if next.Terms.RefundFees != tenant.FeesReturned {
+			t.Errorf("%s: it goes on as %q", name, next.Terms.RefundFees)
 		}
 	}
 }
@@ -465,8 +467,8 @@ func TestRefusedRefundGoesBackWhereItCameFrom(t *testing.T) {
 				t.Errorf("%+v: %s gets %d back, it gave %d", c, account, back, -freeze.Amount(account))
 			}
 		}
-		if done.Payments[0].Given != (Parts{}) {
-			t.Errorf("%+v: the payment says that %+v is given", c, done.Payments[0].Given)
+		if done.Payments[0].Refunds.USD != (Parts{}) {
+			t.Errorf("%+v: the payment says that %+v is given", c, done.Payments[0].Refunds.USD)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const day = 24 * time.Hour
@@ -32,7 +33,7 @@ func (p Payment) ReserveDay() string {
 // merchant, environment and day.
 type Reserve struct {
 	ID string // rsv_…, made from the merchant, the environment and the day
-	Scope
+	tenant.Scope
 	Version   int64
 	Day       time.Time // when the payments were captured
 	ReleaseAt time.Time
@@ -51,16 +52,16 @@ func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
 func (r Reserve) Left() int64 { return r.Held - r.Released }
 
 // ReserveID names the reserve of a day.
-func ReserveID(s Scope, day time.Time) string {
+func ReserveID(s tenant.Scope, day time.Time) string {
 	return derivedID("rsv_", day, s.Merchant, string(s.Environment()), day.Format(time.DateOnly))
 }
 
 // hold notes what settled lines hold, or give back, of the day's reserve. A
 // zero r is a day that has no row yet.
-func (r Reserve) hold(s Scope, day time.Time, amount int64, now time.Time) Reserve {
+func (r Reserve) hold(s tenant.Scope, day time.Time, amount int64, now time.Time) Reserve {
 	if r.Version == 0 {
 		r = Reserve{
-			ID: ReserveID(s, day), Scope: Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
+			ID: ReserveID(s, day), Scope: tenant.Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
 			ReleaseAt: ReleaseOf(day), CreatedAt: now,
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // A session's token begins with SessionTokenPrefix, the id of its row, which is
@@ -34,7 +37,7 @@ const (
 // read it and choose, once.
 type Session struct {
 	ID string // ses_…
-	Scope
+	tenant.Scope
 	Version int64
 	Hash    string // keyed hash of the token, which is not kept
 
@@ -70,7 +73,7 @@ type Customer struct {
 // NoSession is what a token that does not resolve gets: unknown, too old,
 // and another service's alike.
 func NoSession() error {
-	return NewError(CodeCheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours: open a new one with POST /checkout/sessions")
+	return problem.New(problem.CheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours: open a new one with POST /checkout/sessions")
 }
 
 // Open makes a session of what was asked for: everything but the USD amount,
@@ -127,8 +130,8 @@ func (s Session) Choosable(now time.Time) error {
 		return err
 	}
 	if s.Payment != "" {
-		return &Error{Code: CodeCheckoutSessionAlreadyCompleted, Message: "a method was chosen already: send the customer to details.existingTxId",
-			Details: Details{ExistingTxID: s.Payment}}
+		return &problem.Error{Code: problem.CheckoutSessionAlreadyCompleted, Message: "a method was chosen already: send the customer to details.existingTxId",
+			Details: problem.Details{ExistingTxID: s.Payment}}
 	}
 	return nil
 }
@@ -160,15 +163,15 @@ func (b Buyer) Or(told Buyer) Buyer {
 // direct charge, whose shop does the asking.
 func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 	if !p.Retriable() {
-		return Session{}, &Error{Code: CodeConflictState, Message: "there is nothing to try again", Details: Details{From: p.Status, Action: "retry"}}
+		return Session{}, &problem.Error{Code: problem.ConflictState, Message: "there is nothing to try again", Details: problem.Details{From: string(p.Status), Action: "retry"}}
 	}
-	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.ReturnURL, After: p.ID}, nil
+	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.Page.ReturnURL, After: p.ID}, nil
 }
 
 // Retriable reports whether the shopper may choose another way for the order. What the shop
 // called off is over for its shopper.
 func (p Payment) Retriable() bool {
-	return p.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Canceled() || p.WayChanged())
+	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Canceled() || p.WayChanged())
 }
 
 // Lock adds the session to the change that creates its payment: of any number
@@ -190,7 +193,7 @@ func (s Session) Expire(now time.Time) Change {
 	if s.Payment == "" {
 		ended := s
 		change.Events = []Event{{
-			ID: EventPrefix + strings.TrimPrefix(s.ID, SessionPrefix) + "-1", Type: SessionExpired, Scope: s.Scope,
+			ID: hook.EventID(strings.TrimPrefix(s.ID, SessionPrefix), 1), Type: hook.SessionExpired, Scope: s.Scope,
 			Object: s.ID, Sequence: 1, At: now, Previous: Status(AwaitingMethod), Session: &ended,
 		}}
 	}
@@ -209,7 +212,61 @@ func (s Session) written(now time.Time) Session {
 // purchase, which may: the id is no secret. False for a direct charge.
 func (p Payment) Session() (Session, bool) {
 	return Session{
-		ID: p.ID, Scope: p.Scope, Asked: p.Requested(), Amount: p.Amount, Country: p.Country, OrderID: p.OrderID,
-		ReturnURL: p.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
-	}, p.Hosted
+		ID: p.ID, Scope: p.Scope, Asked: p.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.OrderID,
+		ReturnURL: p.Page.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
+	}, p.Page.Hosted
 }
+
+// otherWay is the decline of a canceled payment that its shopper called off to choose another
+// way to pay.
+const otherWay = "another_way"
+
+// NotEnded is the reason (details.reason) for which a payment is not called off: its
+// provider does not say that nobody can pay it any more.
+const NotEnded = "not_ended_by_provider"
+
+// CheckChange says whether the shopper may call a payment off to choose another way: one
+// that waits for them, and of which no money has come.
+//
+// Errors: conflict_state.
+func (p Payment) CheckChange() error {
+	switch {
+	case p.Status != Pending || !p.Page.Hosted || p.Canceling():
+		return &problem.Error{Code: problem.ConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
+			Details: problem.Details{From: string(p.Status), Action: "cancel"}}
+	case p.Holds():
+		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has come, or may have: it cannot be called off",
+			Details: problem.Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
+	}
+	return nil
+}
+
+// ChangeWay decides about a payment that its shopper calls off, by what the provider said
+// when it was told to end the charge; Awaiting is that of one that cannot end charges.
+// That it was paid or declined is Resolve's. It is asked about for some days more, as one
+// that has expired is: what is paid after all is late money.
+//
+// Errors: conflict_state as CheckChange; service_unavailable with the reason NotEnded where
+// nobody knows whether the charge has ended. Then nothing changes.
+func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change, error) {
+	if err := p.CheckChange(); err != nil {
+		return p, Change{}, err
+	}
+	switch o.Kind {
+	case Approved, Declined:
+		next, change := p.Resolve(o, c, now)
+		return next, change, nil
+	case Lapsed, Missing, Awaiting:
+	default:
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not say that the charge has ended: the payment stays as it is; try again",
+			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
+	}
+	from := p
+	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
+	p.Unsure, p.DueAt = time.Time{}, now.Add(looks[0])
+	next, change := p.finish(from, now)
+	return next, change, nil
+}
+
+// WayChanged reports whether its shopper called it off to choose another way.
+func (p Payment) WayChanged() bool { return p.Canceled() && p.Failure.Decline == otherWay }

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // asked is a session that is not open yet: 25.50 USD.
 func asked(t *testing.T) Session {
 	t.Helper()
-	return Session{ID: "ses_A", Scope: Scope{Merchant: "mer_a", Shop: "shp_a"}, Asked: money.New(2550, money.USD), Rate: rateOf(t, "1"),
+	return Session{ID: "ses_A", Scope: tenant.Scope{Merchant: "mer_a", Shop: "shp_a"}, Asked: money.New(2550, money.USD), Rate: rateOf(t, "1"),
 		Customer: Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@b.example", Phone: "+55", Document: "529"}}
 }
 
@@ -24,8 +26,8 @@ func rateOf(t *testing.T, text string) money.Rate {
 	return r
 }
 
-func codeOf(err error) Code {
-	var e *Error
+func codeOf(err error) problem.Code {
+	var e *problem.Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
@@ -37,17 +39,17 @@ func TestSessionIsWorthWhatAPaymentMayBe(t *testing.T) {
 		asked money.Amount
 		rate  string
 		usd   int64
-		code  Code
+		code  problem.Code
 	}{
 		{money.New(2550, money.USD), "1", 2550, ""},
 		{money.New(10000, money.BRL), "5.4", 1852, ""},
 		{money.New(50000, money.CLP), "945", 5291, ""},
-		{money.New(1, money.ARS), "1435", 0, CodeAmountInvalid},
-		{money.New(0, money.USD), "1", 0, CodeAmountInvalid},
-		{money.New(-5, money.USD), "1", 0, CodeAmountInvalid},
+		{money.New(1, money.ARS), "1435", 0, problem.AmountInvalid},
+		{money.New(0, money.USD), "1", 0, problem.AmountInvalid},
+		{money.New(-5, money.USD), "1", 0, problem.AmountInvalid},
 		{money.New(100_000_00, money.USD), "1", 100_000_00, ""},
-		{money.New(100_000_01, money.USD), "1", 0, CodeAmountAboveMaximum},
-		{money.New(1<<62, money.CLP), "0.0000001", 0, CodeAmountAboveMaximum}, // beyond every amount
+		{money.New(100_000_01, money.USD), "1", 0, problem.AmountAboveMaximum},
+		{money.New(1<<62, money.CLP), "0.0000001", 0, problem.AmountAboveMaximum}, // beyond every amount
 	} {
 		s := asked(t)
 		s.Asked, s.Rate = c.asked, rateOf(t, c.rate)
@@ -75,15 +77,15 @@ func TestSessionIsChosenOnceAndWithin24Hours(t *testing.T) {
 	if locked.Version != 2 || locked.Payment != "TXN-A" || locked.IP != "203.0.113.7" || len(change.Sessions) != 1 || len(change.Payments) != 1 {
 		t.Errorf("locked: %+v with %d sessions and %d payments", locked, len(change.Sessions), len(change.Payments))
 	}
-	var e *Error
-	if err := locked.Choosable(last); !errors.As(err, &e) || e.Code != CodeCheckoutSessionAlreadyCompleted || e.Details.ExistingTxID != "TXN-A" {
+	var e *problem.Error
+	if err := locked.Choosable(last); !errors.As(err, &e) || e.Code != problem.CheckoutSessionAlreadyCompleted || e.Details.ExistingTxID != "TXN-A" {
 		t.Errorf("a second choice: %v, want the conflict with TXN-A", err)
 	}
 	if err := locked.Resolve(last); err != nil {
 		t.Errorf("a completed session does not resolve within its day: %v", err)
 	}
 	for _, s := range []Session{s, locked} {
-		if err := s.Choosable(noon.Add(24 * time.Hour)); codeOf(err) != CodeCheckoutSessionNotFound {
+		if err := s.Choosable(noon.Add(24 * time.Hour)); codeOf(err) != problem.CheckoutSessionNotFound {
 			t.Errorf("a choice after 24 hours: %v, want checkout_session_not_found", err)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // SettlementPrefix starts a settlement's id.
@@ -50,14 +53,14 @@ const (
 // by at most one batch, whatever its time says, and a closed batch never
 // changes.
 type Settlement struct {
-	ID          string // STL-…, made from the merchant, the environment and the number
-	Scope              // without a shop: like the balance, it is the merchant's
-	Version     int64
-	Number      int64 // counts the merchant's batches from 1
-	Status      SettlementStatus
-	PeriodStart time.Time
-	PeriodEnd   time.Time // captures up to here; zero until it begins to close
-	LastAt      time.Time // of its newest line
+	ID           string // STL-…, made from the merchant, the environment and the number
+	tenant.Scope        // without a shop: like the balance, it is the merchant's
+	Version      int64
+	Number       int64 // counts the merchant's batches from 1
+	Status       SettlementStatus
+	PeriodStart  time.Time
+	PeriodEnd    time.Time // captures up to here; zero until it begins to close
+	LastAt       time.Time // of its newest line
 	Totals
 	// What the lines add to pending, listed or not, and what was moved from
 	// pending to available for it, in USD cents. Carry is what the batches
@@ -94,8 +97,8 @@ func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 
 // OpenSettlement returns the first batch of a merchant; it is looked at once.
 // The Once of the Change keeps it from being opened twice.
-func OpenSettlement(m Merchant, live bool, now time.Time) Change {
-	scope := Scope{Merchant: m.ID, Live: live}
+func OpenSettlement(m tenant.Merchant, live bool, now time.Time) Change {
+	scope := tenant.Scope{Merchant: m.ID, Live: live}
 	s := newSettlement(scope, 1, m.CreatedAt, now)
 	s.DueAt = now
 	return Change{
@@ -104,7 +107,7 @@ func OpenSettlement(m Merchant, live bool, now time.Time) Change {
 	}
 }
 
-func newSettlement(scope Scope, number int64, start, now time.Time) Settlement {
+func newSettlement(scope tenant.Scope, number int64, start, now time.Time) Settlement {
 	return Settlement{
 		ID:    derivedID(SettlementPrefix, start, scope.Merchant, string(scope.Environment()), fmt.Sprint(number)),
 		Scope: scope, Version: 1, Number: number, Status: BatchOpen,
@@ -217,13 +220,13 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 // what the lines left of pending, at most what is there: a refund that was
 // frozen while the batch closed is claimed by the next one, and the rest of
 // the sum is carried there with it.
-func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []Shop, now time.Time) (Settlement, Change) {
+func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []tenant.Shop, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
 	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
-	s, events := s.tell(SettlementClosed, BatchOpen, shops, now)
+	s, events := s.tell(hook.SettlementClosed, BatchOpen, shops, now)
 	change := Change{
 		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
 	}
@@ -240,14 +243,14 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 
 // tell makes an event for each shop of the merchant: endpoints belong to
 // shops, a settlement to all of them.
-func (s Settlement) tell(t EventType, previous SettlementStatus, shops []Shop, now time.Time) (Settlement, []Event) {
+func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
 	s.Sequence++
 	snapshot := s
 	var events []Event
 	for _, shop := range shops {
 		events = append(events, Event{
-			ID:   fmt.Sprintf("%s%s-%d-%s", EventPrefix, s.Suffix(), s.Sequence, strings.TrimPrefix(shop.ID, "shp_")),
-			Type: t, Scope: Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
+			ID:   hook.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, "shp_"),
+			Type: t, Scope: tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
 			Object: s.ID, Sequence: s.Sequence, At: now, Previous: Status(previous), Settlement: &snapshot,
 		})
 	}
@@ -256,11 +259,11 @@ func (s Settlement) tell(t EventType, previous SettlementStatus, shops []Shop, n
 
 // Receipt keeps the PDF of a closed batch and tells that it is ready. Its payout follows by itself
 // where that was agreed.
-func (s Settlement) Receipt(pdf []byte, automatic bool, shops []Shop, now time.Time) Change {
+func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic = now, automatic
 	s = s.wait()
-	s, events := s.tell(SettlementPDFReady, "", shops, now)
+	s, events := s.tell(hook.SettlementPDFReady, "", shops, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
@@ -288,10 +291,10 @@ func (s Settlement) wait() Settlement {
 func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
 	switch s.Status {
 	case BatchOpen:
-		return s, Change{}, &Error{Code: CodeConflictState, Message: "the settlement is open: it can be paid once it is closed",
-			Details: Details{From: Status(s.Status), Action: string(BatchPaid)}}
+		return s, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the settlement is open: it can be paid once it is closed",
+			Details: problem.Details{From: string(s.Status), Action: string(BatchPaid)}}
 	case BatchPaid:
-		return s, Change{}, NewError(CodeSettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
+		return s, Change{}, problem.New(problem.SettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
 	}
 	s = s.written(now)
 	s.Status, s.PaidAt = BatchPaid, now
@@ -308,7 +311,7 @@ type Document struct {
 }
 
 // holding is the reserves of the days that the lines name, with the lines.
-func holding(s Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
+func holding(s tenant.Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
 	amounts := map[time.Time]int64{}
 	for _, l := range lines {
 		if !l.Day.IsZero() {
@@ -321,4 +324,114 @@ func holding(s Scope, lines []SettlementLine, held map[string]Reserve, now time.
 	}
 	slices.SortFunc(list, func(a, b Reserve) int { return a.Day.Compare(b.Day) })
 	return list
+}
+
+// Why the net of a settlement is not paid out by itself yet.
+const (
+	WaitsMinimum Unpayable = "below_minimum"
+	WaitsDay     Unpayable = "payout_day"
+	WaitsWallet  Unpayable = "no_wallet"
+)
+
+// payoutLook is how soon a settlement whose payout is under way is looked at again, and payoutAgain
+// one whose payout could not be made.
+const (
+	payoutLook  = 15 * time.Second
+	payoutAgain = time.Hour
+)
+
+// weekdays are the days that terms name.
+var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+// checkDays says what is wrong with days on which payouts are made.
+//
+// Errors: invalid_request.
+func checkDays(days string) error {
+	if days == "" {
+		return nil
+	}
+	for day := range strings.SplitSeq(days, ",") {
+		if !slices.Contains(weekdays, day) {
+			return problem.Field(problem.InvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
+		}
+	}
+	return nil
+}
+
+// PayoutDay reports whether payouts are made on the day of a moment, UTC.
+func (l PayoutLimits) PayoutDay(at time.Time) bool {
+	return l.Days == "" || slices.Contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
+}
+
+// Owed is the sum of settlements' nets, in USD cents, of those that are to be paid out by themselves
+// and are not.
+func Owed(list []Settlement) (sum int64, of []Settlement) {
+	for _, s := range list {
+		if s.Status == BatchClosed && s.Automatic && s.Payout == "" && !s.PDFAt.IsZero() {
+			sum += s.Net
+			of = append(of, s)
+		}
+	}
+	return sum, of
+}
+
+// PaidBy is settlements whose nets a withdrawal pays out.
+func PaidBy(of []Settlement, withdrawal string, now time.Time) []Settlement {
+	list := make([]Settlement, 0, len(of))
+	for _, s := range of {
+		s = s.written(now)
+		s.Payout, s.PayoutWhy, s.DueAt = withdrawal, "", now.Add(payoutLook)
+		list = append(list, s)
+	}
+	return list
+}
+
+// Unpaid notes why a settlement's payout is not made, and when somebody looks again: of what is below
+// the minimum, with the next settlement.
+func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
+	s = s.written(now)
+	s.PayoutWhy, s.DueAt = string(why), now.Add(payoutAgain)
+	switch why {
+	case WaitsMinimum:
+		s.DueAt = time.Time{}
+	case WaitsDay:
+		s.DueAt = now.UTC().Truncate(day).Add(day)
+	}
+	return Change{Settlements: []Settlement{s}}
+}
+
+// ByHand ends that a settlement's payout follows by itself: the merchant withdraws.
+func (s Settlement) ByHand(now time.Time) Change {
+	s = s.written(now)
+	s.Automatic = false
+	return Change{Settlements: []Settlement{s.wait()}}
+}
+
+// PayoutIs applies how the withdrawal stands that pays settlements out.
+func PayoutIs(w Withdrawal, of []Settlement, now time.Time) (Change, error) {
+	var change Change
+	for _, s := range of {
+		if s.Payout != w.ID || s.Status != BatchClosed {
+			continue
+		}
+		switch {
+		case w.Open():
+			s = s.written(now)
+			s.DueAt = now.Add(payoutLook)
+		case !w.CompletedAt.IsZero(): // what came back later was paid all the same
+			paid, _, err := s.Pay(now)
+			if err != nil {
+				return change, err
+			}
+			s = paid
+		default: // the money is back; the next settlement's payout has it
+			s = s.written(now)
+			s.Payout, s.PayoutWhy, s.DueAt = "", w.FailureCode, time.Time{}
+			if s.PayoutWhy == "" {
+				s.PayoutWhy = string(w.Status)
+			}
+		}
+		change.Settlements = append(change.Settlements, s)
+	}
+	return change, nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
@@ -32,7 +34,7 @@ type books struct {
 }
 
 func newBooks(t *rapid.T) *books {
-	m := Merchant{ID: "mer_1", Tier: Standard, CreatedAt: noon}
+	m := tenant.Merchant{ID: "mer_1", Tier: tenant.Standard, CreatedAt: noon}
 	return &books{
 		t: t, now: noon, balances: ledger.Balances{}, claimed: map[string]string{}, lines: map[string][]SettlementLine{},
 		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, batch: OpenSettlement(m, false, noon).Settlements[0],
@@ -143,7 +145,7 @@ func (b *books) work(chunk int) {
 				b.meanwhile()
 				b.meanwhile = nil
 			}
-			done, change := gathered.Close(lines, b.reserves, b.balances, []Shop{{ID: "shp_1"}}, b.now)
+			done, change := gathered.Close(lines, b.reserves, b.balances, []tenant.Shop{{ID: "shp_1"}}, b.now)
 			b.apply(change)
 			b.closed = append(b.closed, done)
 			b.batch = change.Settlements[1]
@@ -208,7 +210,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 			}
 			amount := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "refund"), left.Currency)
 			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[paid[at].ReserveDay()].Closed()}, b.balances, b.now)
-			if refused := new(Error); errors.As(err, &refused) {
+			if refused := new(problem.Error); errors.As(err, &refused) {
 				return
 			}
 			b.apply(change)
@@ -229,7 +231,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0, 1, 2:
 				o := order(t, cardRail(), rapid.Int64Range(1, 50_000).Draw(t, "cents"))
-				o.ID, o.Terms = fmt.Sprintf("TXN-%03d", i), TermsOf(rapid.SampledFrom(Tiers()).Draw(t, "tier"))
+				o.ID, o.Terms = fmt.Sprintf("TXN-%03d", i), tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier"))
 				p, err := Create(o, b.now)
 				if err != nil {
 					t.Fatal(err)
@@ -281,7 +283,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 }
 
 func TestSettlementIsOpenedOnce(t *testing.T) {
-	m := Merchant{ID: "mer_1", CreatedAt: noon}
+	m := tenant.Merchant{ID: "mer_1", CreatedAt: noon}
 	one, two := OpenSettlement(m, false, noon), OpenSettlement(m, false, noon.Add(time.Hour))
 	if one.Settlements[0].ID != two.Settlements[0].ID || one.Once.Key != two.Once.Key {
 		t.Errorf("two nodes open %s and %s, want the same", one.Settlements[0].ID, two.Settlements[0].ID)
@@ -337,7 +339,7 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
-	batch, closing := OpenSettlement(Merchant{ID: "mer_1", CreatedAt: noon}, false, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
+	batch, closing := OpenSettlement(tenant.Merchant{ID: "mer_1", CreatedAt: noon}, false, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
 	if !closing {
 		t.Fatal("a hold of an age with the delay is not looked at")
 	}
@@ -361,12 +363,12 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 }
 
 func TestSettlementIsPaidOnceAndOnlyClosed(t *testing.T) {
-	for status, want := range map[SettlementStatus]Code{
-		BatchOpen: CodeConflictState, BatchClosed: "", BatchPaid: CodeSettlementAlreadyPaid,
+	for status, want := range map[SettlementStatus]problem.Code{
+		BatchOpen: problem.ConflictState, BatchClosed: "", BatchPaid: problem.SettlementAlreadyPaid,
 	} {
 		s := Settlement{ID: "STL-1", Version: 3, Status: status, PDFAt: noon}
 		next, change, err := s.Pay(noon)
-		var refused *Error
+		var refused *problem.Error
 		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Code != want {
 			t.Errorf("pay of a settlement that is %s: %v, want %q", status, err, want)
 		}
@@ -388,7 +390,7 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	if got := ReleaseOf(at.Add(-23 * time.Hour)); !got.Equal(want) {
 		t.Errorf("the same day's is released at %s", got)
 	}
-	r := Reserve{}.hold(Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
+	r := Reserve{}.hold(tenant.Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
 	r = r.hold(r.Scope, r.Day, 300, at)
 	if r.Left() != 800 || r.Version != 2 || r.DueAt.Before(want) {
 		t.Errorf("held %+v", r)
@@ -435,7 +437,7 @@ func TestMovementsAreWhatThePostingsDo(t *testing.T) {
 		transfer := ledger.Transfer{ID: "tr_X-step", Kind: kind, Payment: "TXN-X"}
 		if kind == ledger.Capture {
 			o := order(t, cardRail(), rapid.Int64Range(1, 100_000).Draw(t, "cents"))
-			o.Terms = TermsOf(rapid.SampledFrom(Tiers()).Draw(t, "tier"))
+			o.Terms = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier"))
 			p, err := Create(o, noon)
 			if err != nil {
 				t.Fatal(err)

@@ -1,9 +1,11 @@
 package pay
 
 import (
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // WalletPrefix begins the id of every wallet.
@@ -41,7 +43,7 @@ const WalletCoolDown = 24 * time.Hour
 // changes and is kept encrypted.
 type Wallet struct {
 	ID string // wal_…
-	Scope
+	tenant.Scope
 	Version     int64
 	Label       string
 	Type        WalletType
@@ -72,7 +74,7 @@ func (w Wallet) HolderSecret() string { return w.Secret() + "/holder" }
 // Open adds a new wallet, which is active after a cool-down; none makes it so
 // at once. A default one takes the place of the one before. Each shop of the merchant is told:
 // the balance is the merchant's, and who took a key of one would add a wallet of his own.
-func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []Shop, now time.Time) (Wallet, Change) {
+func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop, now time.Time) (Wallet, Change) {
 	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
 	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
 	if coolDown > 0 {
@@ -90,8 +92,8 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []Shop, now t
 	snapshot := w
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   fmt.Sprintf("%s%s-1-%s", EventPrefix, strings.TrimPrefix(w.ID, WalletPrefix), strings.TrimPrefix(shop.ID, "shp_")),
-			Type: WalletAdded, Scope: Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
+			ID:   hook.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, "shp_"),
+			Type: hook.WalletAdded, Scope: tenant.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
 		})
 	}
 	return w, change
@@ -153,4 +155,43 @@ func (w Wallet) next(now time.Time) Wallet {
 	w.Version++
 	w.UpdatedAt = now
 	return w
+}
+
+// Beneficiary is who a wallet belongs to, as far as the merchant told. Secret; not to be logged.
+type Beneficiary struct {
+	Name        string `json:"name,omitempty"`        // of the person or the company, as the bank knows it
+	Document    string `json:"document,omitempty"`    // tax id: letters and digits alone
+	Bank        string `json:"bank,omitempty"`        // the bank's code in its country
+	Branch      string `json:"branch,omitempty"`      // digits
+	AccountType string `json:"accountType,omitempty"` // checking or savings
+	Email       string `json:"email,omitempty"`
+	Country     string `json:"country,omitempty"` // of the bank, ISO 3166 alpha-3
+}
+
+// HolderField names what some destinations need of a beneficiary.
+type HolderField string
+
+// The fields, called as in the API.
+const (
+	HolderName     HolderField = "holderName"
+	HolderDocument HolderField = "holderDocument"
+	BankCode       HolderField = "bankCode"
+	BranchCode     HolderField = "branchCode"
+	AccountType    HolderField = "accountType"
+	HolderEmail    HolderField = "holderEmail"
+	BankCountry    HolderField = "bankCountry"
+)
+
+// Has lists the fields that are known, in order.
+func (b Beneficiary) Has() (list []HolderField) {
+	for _, f := range []struct {
+		field HolderField
+		value string
+	}{{HolderName, b.Name}, {HolderDocument, b.Document}, {BankCode, b.Bank}, {BranchCode, b.Branch},
+		{AccountType, b.AccountType}, {HolderEmail, b.Email}, {BankCountry, b.Country}} {
+		if f.value != "" {
+			list = append(list, f.field)
+		}
+	}
+	return list
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // WithdrawalPrefix begins the id of every withdrawal.
@@ -39,15 +42,11 @@ func WithdrawalHold(live bool) time.Duration {
 	return 5 * time.Second
 }
 
-// sendingLease is how long the call to the payout provider has before somebody
-// else asks what became of it: longer than the call may take.
-const sendingLease = time.Minute
-
 // Withdrawal is money on its way from a merchant's available balance to one of
 // its wallets.
 type Withdrawal struct {
 	ID string // wdr_…
-	Scope
+	tenant.Scope
 	Version     int64
 	Wallet      string
 	Status      WithdrawalStatus
@@ -115,8 +114,8 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 // amount_below_minimum for an amount that the fee uses up, balance_insufficient.
 func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
-		e := &Error{Code: CodeConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
-			Details: Details{From: Status(w.Status), Action: "withdraw"}}
+		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
+			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}
 		if w.Status == WalletPending {
 			e.Message = "the wallet is in its cool-down: wait until " + w.ActiveAt.UTC().Format(time.RFC3339)
 		}
@@ -124,11 +123,11 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 	}
 	if amount.Minor <= fee {
 		least := money.New(fee+1, money.USD)
-		return Withdrawal{}, Change{}, FieldError(CodeAmountBelowMinimum, "amount",
+		return Withdrawal{}, Change{}, problem.Field(problem.AmountBelowMinimum, "amount",
 			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
 	}
 	if amount.Minor > have[ledger.Available] {
-		return Withdrawal{}, Change{}, beyond("amount", "%s is more than what is available: withdraw at most %s", amount.Minor, have[ledger.Available])
+		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than what is available: withdraw at most %s", amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
@@ -156,8 +155,8 @@ func (w Withdrawal) Created() Withdrawal {
 // Errors: conflict_state.
 func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
-		return w, Change{}, &Error{Code: CodeConflictState, Message: "only a pending withdrawal can be canceled",
-			Details: Details{From: Status(w.Status), Action: "cancel"}}
+		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only a pending withdrawal can be canceled",
+			Details: problem.Details{From: string(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)
 	w.Status, w.DueAt, w.Waiting = WithdrawalCanceled, time.Time{}, ""
@@ -258,7 +257,7 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee},
 	)
 	float := w.moveFloat("paid", ledger.FloatArrived, ledger.FloatCommitted, ledger.FloatPaid, now)
-	w, told := w.event(WithdrawalCompleted, before, now)
+	w, told := w.event(hook.WithdrawalCompleted, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, paid), Events: []Event{told}}
 }
 
@@ -269,7 +268,7 @@ func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "rejected"), cmp.Or(o.Message, "the payout was rejected")
 	back := w.giveBack(now)
 	w, float := w.freeFloat(now)
-	w, told := w.event(WithdrawalFailed, before, now)
+	w, told := w.event(hook.WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
@@ -297,11 +296,11 @@ func (w Withdrawal) next(now time.Time) Withdrawal {
 }
 
 // event returns the withdrawal's next event, and w with the event counted.
-func (w Withdrawal) event(t EventType, before WithdrawalStatus, now time.Time) (Withdrawal, Event) {
+func (w Withdrawal) event(t hook.EventType, before WithdrawalStatus, now time.Time) (Withdrawal, Event) {
 	w.Sequence++
 	snapshot := w
 	return w, Event{
-		ID: fmt.Sprintf("%s%s-%d", EventPrefix, w.suffix(), w.Sequence), Type: t, Scope: w.Scope,
+		ID: hook.EventID(w.suffix(), w.Sequence), Type: t, Scope: w.Scope,
 		Object: w.ID, Sequence: w.Sequence, At: now, Previous: Status(before), Withdrawal: &snapshot,
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // callLimit bounds a call from its first byte to its last, whatever deadline its
 // caller set. It is longer than any of them.
-const callLimit = 30 * time.Second
+const callLimit = pay.CallTimeout + 10*time.Second
 
 // NewClient returns the HTTP client that adapters call their upstreams with. It
 // follows no redirect, since a request that holds credentials goes where it was

@@ -1,22 +1,25 @@
 package provider
 
-import "github.com/cascadapay/cascada/internal/pay"
+import (
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
 
 // Decline is a refusal in our words.
 type Decline struct {
-	Code    pay.Code
+	Code    problem.Code
 	Reason  string // ours, as the merchant sees it
 	Message string // for people; never the provider's own name
 	Soft    bool   // another provider may approve
 }
 
 // Hard is a refusal that no other provider would overrule.
-func Hard(code pay.Code, reason, message string) Decline {
+func Hard(code problem.Code, reason, message string) Decline {
 	return Decline{Code: code, Reason: reason, Message: message}
 }
 
 // Soft is a refusal that speaks of the way and not of the shopper.
-func Soft(code pay.Code, reason, message string) Decline {
+func Soft(code problem.Code, reason, message string) Decline {
 	return Decline{Code: code, Reason: reason, Message: message, Soft: true}
 }
 

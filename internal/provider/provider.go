@@ -40,8 +40,7 @@ type Request struct {
 	Sent        time.Time  // this charge: when it was first asked for
 	Expires     time.Time  // when the shopper's time is over
 	Now         time.Time  // in the merchant's clock
-	Simulate    pay.Action // sandbox only
-	Redirect    bool       // sandbox only: a card waits for the shopper
+	Script      pay.Script // sandbox only
 }
 
 // RefundRequest is one refund: what Refund asks for and what QueryRefund asks

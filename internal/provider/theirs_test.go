@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -85,8 +86,8 @@ func TestMajorUnitsAreExact(t *testing.T) {
 func TestAWordThatNobodyKnowsIsToldOf(t *testing.T) {
 	var told []string
 	a := provider.Account{Unmapped: func(word string) { told = append(told, word) }}
-	table := provider.Declines{"51": provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "no"), "91": provider.Soft("", "down", "no")}
-	if o := a.Declined(table, "51", "theirs"); o.Kind != pay.Declined || o.Soft || o.Code != pay.CodeInsufficientFunds || o.ProviderRef != "theirs" {
+	table := provider.Declines{"51": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "no"), "91": provider.Soft("", "down", "no")}
+	if o := a.Declined(table, "51", "theirs"); o.Kind != pay.Declined || o.Soft || o.Code != problem.InsufficientFunds || o.ProviderRef != "theirs" {
 		t.Errorf("51: %+v", o)
 	}
 	if o := a.Declined(table, "91", ""); !o.Soft || o.Decline != "down" {

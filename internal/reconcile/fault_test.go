@@ -76,7 +76,7 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 		}, []string{charge(1, 1), ref(1, 1) + ",,re_6,refund,1,BRL,,", ref(1, 1) + ",,re_5,refund,1,BRL,,"}, nil},
 		"refunded twice":     {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimApproved) }, []string{charge(1, 1), ref(5, 1) + ",,,refund,1,BRL,,", ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refunded_twice r.csv:4 the refund is in r.csv:3 too"}},
 		"unknown chargeback": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, []string{"chargeback_missing_here TXN- no dispute"}},
-		"known chargeback":   {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Disputed = true }, []string{charge(1, 1), ",ch_1_1,,chargeback,54,BRL,,"}, nil},
+		"known chargeback":   {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Disputes.Any = true }, []string{charge(1, 1), ",ch_1_1,,chargeback,54,BRL,,"}, nil},
 		"unreadable":         {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), "x,,,charge,y,BRL,,"}, []string{`unreadable r.csv:3 the amount "y"`}},
 	} {
 		b := &books{}
@@ -118,7 +118,7 @@ func TestOthersLinesAreCountedWhereTheAccountIsShared(t *testing.T) {
 // What a provider took is put beside what the account's terms say.
 func TestFeesAreComparedWithTheTerms(t *testing.T) {
 	b := &books{cost: func(p pay.Payment) (money.Amount, bool) {
-		return p.Amount.Share(100, money.HalfEven), p.Local.Minor != 5401
+		return p.Price.Amount.Share(100, money.HalfEven), p.Price.Local.Minor != 5401
 	}}
 	for n, minor := range []int64{5400, 5401, 10800} {
 		b.sell(t, n+1, 1, money.New(minor, money.BRL)) // of 10.81 and 21.61 USD

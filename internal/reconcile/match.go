@@ -121,7 +121,7 @@ func (m *Matcher) byOurs(l Line, sales Sales) bool {
 			return true
 		}
 		if l.Kind == Charge {
-			m.tell(m.about(l, sale, Finding{Discrepancy: MissingHere, USD: sale.Payment.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
+			m.tell(m.about(l, sale, Finding{Discrepancy: MissingHere, USD: sale.Payment.Price.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
 			return true
 		}
 	}
@@ -137,8 +137,8 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 		m.refundOf(l, sale, taker)
 	case Chargeback:
 		m.Totals.Chargebacks++
-		if !sale.Payment.Disputed {
-			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Amount.Minor, Note: "no dispute was told of"}))
+		if !sale.Payment.Disputes.Any {
+			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: "no dispute was told of"}))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	p := sale.Payment
 	reference := p.Reference(taker.Order)
-	told := Finding{Reference: reference, Here: p.Local, There: l.Amount, USD: p.Amount.Minor}
+	told := Finding{Reference: reference, Here: p.Price.Local, There: l.Amount, USD: p.Price.Amount.Minor}
 	before, again := m.seen[reference]
 	if again {
 		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is in %s too", before)
@@ -166,10 +166,10 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	case !sale.took(taker):
 		told.Discrepancy, told.Here = MissingHere, money.Amount{}
 		told.Note = fmt.Sprintf("the attempt is %s and the payment %s here", taker.Status, p.Status)
-	case l.Amount.Currency != p.Local.Currency:
+	case l.Amount.Currency != p.Price.Local.Currency:
 		told.Discrepancy = WrongMoney
-	case l.Amount != p.Local:
-		told.Discrepancy, told.USD = WrongAmount, worth(p, l.Amount.Sub(p.Local))
+	case l.Amount != p.Price.Local:
+		told.Discrepancy, told.USD = WrongAmount, worth(p, l.Amount.Sub(p.Price.Local))
 	default:
 		m.Totals.charge(l, p, m.Cost)
 		return
@@ -179,9 +179,9 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 
 // worth is what an amount of a payment's currency is in US cents.
 func worth(p pay.Payment, difference money.Amount) int64 {
-	usd, err := p.Rate.ConvertBack(positive(difference), money.USD, money.Up)
+	usd, err := p.Price.Rate.ConvertBack(positive(difference), money.USD, money.Up)
 	if err != nil { // above all that we hold: the payment's own worth stands for it
-		return p.Amount.Minor
+		return p.Price.Amount.Minor
 	}
 	return usd.Minor
 }
@@ -321,7 +321,7 @@ func (m *Matcher) odd(u refundLine) {
 		}
 	}
 	m.tell(m.about(u.line, u.sale, Finding{Discrepancy: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
-		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Local.Currency)), u.sale.Payment.Amount.Minor),
+		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Price.Local.Currency)), u.sale.Payment.Price.Amount.Minor),
 		Note: "no such refund was asked for"}))
 }
 
@@ -340,7 +340,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	if !ok || taker.Provider != m.Account || !inside {
 		return
 	}
-	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Local, USD: p.Amount.Minor}
+	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Price.Local, USD: p.Price.Amount.Minor}
 	if b.Back {
 		told = Finding{Discrepancy: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
 		if claim.Call.Round == 0 { // nobody was told to make it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
@@ -32,8 +33,8 @@ func (b *books) sell(t rapid.TB, n, attempts int, local money.Amount) *Sale {
 		t.Fatal(err)
 	}
 	p := pay.Payment{
-		ID: pay.PaymentPrefix + suffix(n), Scope: pay.Scope{Merchant: fmt.Sprintf("mer_%d", n%3), Live: true}, Status: pay.Completed, Rate: rate,
-		Local: local, Amount: money.New(local.Minor/5+1, money.USD), Captured: attempts, Times: pay.Times{Completed: noon},
+		ID: pay.PaymentPrefix + suffix(n), Scope: tenant.Scope{Merchant: fmt.Sprintf("mer_%d", n%3), Live: true}, Status: pay.Completed, Price: pay.Price{Rate: rate,
+			Local: local, Amount: money.New(local.Minor/5+1, money.USD)}, Captured: attempts, Times: pay.Times{Completed: noon},
 	}
 	for i := range attempts {
 		a := pay.Attempt{Order: i + 1, Provider: "bank", Status: pay.Declined, ProviderRef: fmt.Sprintf("ch_%d_%d", n, i+1)}
@@ -53,7 +54,7 @@ func (b *books) giveBack(s *Sale, n int, minor int64, status pay.ClaimStatus) *p
 	s.Payment.Status = pay.Refunded
 	s.Claims = append(s.Claims, pay.Claim{
 		ID: pay.ClaimPrefix + suffix(n), Scope: s.Payment.Scope, Kind: pay.UserDispute, Status: status, Payment: s.Payment.ID,
-		Local: money.New(minor, s.Payment.Local.Currency), USD: minor / 5, Attempt: s.Payment.Captured,
+		Local: money.New(minor, s.Payment.Price.Local.Currency), USD: minor / 5, Attempt: s.Payment.Captured,
 		Call: pay.RefundCall{State: pay.Approved, Round: 1, Ref: fmt.Sprintf("re_%d", n)},
 	})
 	c := &s.Claims[len(s.Claims)-1]
@@ -124,7 +125,7 @@ func (b *books) report(by naming) [][]string {
 		if by == byProviders {
 			charge = ""
 		}
-		rows = append(rows, []string{charge, theirs, "charge", p.Local.Decimal(), string(p.Local.Currency)})
+		rows = append(rows, []string{charge, theirs, "charge", p.Price.Local.Decimal(), string(p.Price.Local.Currency)})
 		for _, c := range s.Claims {
 			if !c.Status.Pays() {
 				continue
@@ -157,7 +158,7 @@ func randomBooks(t *rapid.T) *books {
 	for n := range rapid.IntRange(1, 12).Draw(t, "sales") {
 		currency := rapid.SampledFrom([]money.Currency{money.BRL, money.MXN, money.CLP}).Draw(t, "currency")
 		s := b.sell(t, n+1, rapid.IntRange(1, 3).Draw(t, "attempts"), money.New(rapid.Int64Range(10, 1_000_000).Draw(t, "minor"), currency))
-		for left, i := s.Payment.Local.Minor, rapid.IntRange(0, 2).Draw(t, "refunds"); i > 0 && left > 1; i-- {
+		for left, i := s.Payment.Price.Local.Minor, rapid.IntRange(0, 2).Draw(t, "refunds"); i > 0 && left > 1; i-- {
 			minor := rapid.Int64Range(1, left-1).Draw(t, "refund")
 			left -= minor
 			claims++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // paidOut is a withdrawal of 100 USD and a fee that arrived as 1835 MXN at the account bank.
@@ -20,7 +21,7 @@ func paidOut(t *testing.T, n int) pay.Withdrawal {
 		t.Fatal(err)
 	}
 	return pay.Withdrawal{
-		ID: pay.WithdrawalPrefix + suffix(n), Scope: pay.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
+		ID: pay.WithdrawalPrefix + suffix(n), Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
 		Conversion: pay.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:],
 		SentAt: noon.Add(-time.Hour), CompletedAt: noon,
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // Health is how accounts do: their circuits by rail, their scores by rail and band of
@@ -64,9 +65,9 @@ func Answers(said pay.OutcomeKind) bool {
 func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Awaiting }
 
 // Candidate is an account with what is known of it.
-func (h *Health) Candidate(account pay.ProviderAccount, rail, band string) Candidate {
+func (h *Health) Candidate(account acquirer.Account, rail, band string) Candidate {
 	s := seat{account.ID, rail}
-	return Candidate{ProviderAccount: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
+	return Candidate{Account: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
 }
 
 // Called goes through the accounts that were called, by account and rail.
@@ -93,10 +94,10 @@ func (h *Health) Open(now time.Time) (n int) {
 // Plan returns the cascade of a payment: of the accounts that serve its merchant and
 // rail those that the rules choose and that take its amount, in order, with the
 // reasons, and the budget.
-func (h *Health) Plan(rules Rules, serving pay.Accounts, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
 	rule, chosen, passed := rules.Choose(rail.Key, serving)
-	taking, small := chosen.Taking(rail, p.Local)
-	band := Band(p.Amount)
+	taking, small := chosen.Taking(rail, p.Price.Local)
+	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {
 		if p.Tried(account.ID) { // it is no choice any more: who is left may be one that fails of late
@@ -104,7 +105,7 @@ func (h *Health) Plan(rules Rules, serving pay.Accounts, p pay.Payment, rail pay
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))
 	}
-	routes, failing := Decide(rule, candidates, p.ID, rail, p.Amount, now)
+	routes, failing := Decide(rule, candidates, p.ID, rail, p.Price.Amount, now)
 	passed = append(append(passed, small...), failing...)
 	for i := range routes {
 		routes[i].Passed = passed

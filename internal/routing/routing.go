@@ -4,7 +4,7 @@
 //
 // It is pure: values in, values out. Who calls it keeps the Rules and the Health, and
 // says what time it is. It is not what selects the
-// accounts that serve a rail at all, which is pay.Accounts.
+// accounts that serve a rail at all, which is acquirer.Accounts.
 package routing
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // Order is what accounts are ordered by.
@@ -40,7 +41,7 @@ func ParseOrder(text string) (Order, error) {
 
 // Candidate is an account that takes a payment, with what is known of it.
 type Candidate struct {
-	pay.ProviderAccount
+	acquirer.Account
 	Circuit Circuit
 	Score   Score
 }
@@ -52,7 +53,7 @@ type Candidate struct {
 //
 // What is explored follows from the payment's id, so that one decision can be
 // made again and explained.
-func Decide(rule Rule, candidates []Candidate, payment string, rail pay.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
+func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
 	var fit []Candidate
 	for _, c := range candidates {
 		until, open := c.Circuit.Open(now)
@@ -82,8 +83,8 @@ func Decide(rule Rule, candidates []Candidate, payment string, rail pay.Rail, us
 	return routes, passed
 }
 
-func compare(rule Rule, a, b Candidate, rail pay.Rail, usd money.Amount) int {
-	cost := pay.CompareCost(a.ProviderAccount, b.ProviderAccount, rail.Key, usd)
+func compare(rule Rule, a, b Candidate, rail acquirer.Rail, usd money.Amount) int {
+	cost := acquirer.CompareCost(a.Account, b.Account, rail.Key, usd)
 	priority := cmp.Compare(a.Priority, b.Priority)
 	id := cmp.Compare(a.ID, b.ID)
 	switch rule.Order {
@@ -112,7 +113,7 @@ func explore(rule Rule, n int, payment string) int {
 }
 
 // reason says where an account stands, for people.
-func reason(rule Rule, c Candidate, rail pay.Rail, usd money.Amount) string {
+func reason(rule Rule, c Candidate, rail acquirer.Rail, usd money.Amount) string {
 	cost := "its price is not known"
 	if fee, known := c.Cost(rail.Key, usd); known {
 		cost = "it costs " + fee.String()

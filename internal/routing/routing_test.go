@@ -10,16 +10,17 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	pix  = pay.Rail{Key: "pix.BRA"}
+	pix  = acquirer.Rail{Key: "pix.BRA"}
 	ten  = money.New(10_00, money.USD)
 )
 
-func candidate(id string, priority int, fee pay.Fee) Candidate {
-	return Candidate{ProviderAccount: pay.ProviderAccount{ID: id, Priority: priority, Terms: []pay.RailTerms{{Fee: &fee}}}}
+func candidate(id string, priority int, fee money.Fee) Candidate {
+	return Candidate{Account: acquirer.Account{ID: id, Priority: priority, Terms: []acquirer.RailTerms{{Fee: &fee}}}}
 }
 
 // after is a candidate's score after payments of which some went well.
@@ -40,10 +41,10 @@ func names(routes []pay.Route) string {
 
 func TestAccountsAreOrderedAsTheOperatorWants(t *testing.T) {
 	all := []Candidate{
-		candidate("first", 1, pay.Fee{Bps: 900}).after(6, 20),
-		candidate("cheap", 5, pay.Fee{Bps: 100}).after(10, 20),
-		candidate("good", 9, pay.Fee{Bps: 500}).after(19, 20),
-		candidate("untried", 9, pay.Fee{Bps: 600}),
+		candidate("first", 1, money.Fee{Bps: 900}).after(6, 20),
+		candidate("cheap", 5, money.Fee{Bps: 100}).after(10, 20),
+		candidate("good", 9, money.Fee{Bps: 500}).after(19, 20),
+		candidate("untried", 9, money.Fee{Bps: 600}),
 	}
 	for order, want := range map[Order]string{
 		Priority: "first cheap good untried", LeastCost: "cheap good untried first", SuccessRate: "good cheap untried first",
@@ -66,7 +67,7 @@ func TestAccountsAreOrderedAsTheOperatorWants(t *testing.T) {
 // A share of payments tries another account first, or one that does better again
 // would never be found; the same payment always the same.
 func TestSuccessRateExplores(t *testing.T) {
-	all := []Candidate{candidate("best", 1, pay.Fee{}).after(50, 50), candidate("worse", 1, pay.Fee{}).after(0, 50), candidate("worst", 1, pay.Fee{}).after(0, 90)}
+	all := []Candidate{candidate("best", 1, money.Fee{}).after(50, 50), candidate("worse", 1, money.Fee{}).after(0, 50), candidate("worst", 1, money.Fee{}).after(0, 90)}
 	first := map[string]int{}
 	for i := range 10_000 {
 		id := fmt.Sprintf("TXN-%d", i)
@@ -86,7 +87,7 @@ func TestSuccessRateExplores(t *testing.T) {
 }
 
 func TestScoreForgets(t *testing.T) {
-	bad := candidate("a", 1, pay.Fee{}).after(0, 50).Score
+	bad := candidate("a", 1, money.Fee{}).after(0, 50).Score
 	now := noon.Add(7 * memory)
 	for range 5 {
 		bad = bad.End(true, now)
@@ -168,7 +169,7 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 			t.Fatal("bad requests opened the circuit")
 		}
 	}
-	if c := h.Candidate(pay.ProviderAccount{ID: "bank"}, "pix.BRA", "small"); c.Circuit != (Circuit{}) || c.Score.Payments() != 0 {
+	if c := h.Candidate(acquirer.Account{ID: "bank"}, "pix.BRA", "small"); c.Circuit != (Circuit{}) || c.Score.Payments() != 0 {
 		t.Errorf("bad requests are counted: %+v", c)
 	}
 	for range 5 {
@@ -268,13 +269,13 @@ func TestCircuitOpensOnFailuresInARow(t *testing.T) {
 
 func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
 	failing := func(id string) Candidate {
-		c := candidate(id, 1, pay.Fee{})
+		c := candidate(id, 1, money.Fee{})
 		for range 5 {
 			c.Circuit, _ = c.Circuit.End(false, noon)
 		}
 		return c
 	}
-	routes, passed := Decide(Rules{}.For(pix.Key), []Candidate{failing("down"), candidate("up", 9, pay.Fee{})}, "TXN-1", pix, ten, noon)
+	routes, passed := Decide(Rules{}.For(pix.Key), []Candidate{failing("down"), candidate("up", 9, money.Fee{})}, "TXN-1", pix, ten, noon)
 	if names(routes) != "up" || len(passed) != 1 || !strings.HasPrefix(passed[0], "down: it failed too often of late; tried again from 12:00:30") {
 		t.Errorf("routes %s, passed over %v", names(routes), passed)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
 // Rules are what the operator wants of the cascade. The zero Rules order by
@@ -71,7 +72,7 @@ func (r Rules) Rates() bool {
 // that serve a payment. Where none of them does, such as in the other environment or
 // for a merchant with accounts of his own, the list says nothing: a rule about some
 // accounts must not take a rail from whom others serve.
-func (r Rules) Choose(rail string, serving pay.Accounts) (rule Rule, chosen pay.Accounts, passed []string) {
+func (r Rules) Choose(rail string, serving acquirer.Accounts) (rule Rule, chosen acquirer.Accounts, passed []string) {
 	rule = r.For(rail)
 	if len(rule.Accounts) == 0 {
 		return rule, serving, nil

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-func serving(ids ...string) (list pay.Accounts) {
+func serving(ids ...string) (list acquirer.Accounts) {
 	for i, id := range ids {
-		list = append(list, pay.ProviderAccount{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: pay.AccountEnabled, Live: true})
+		list = append(list, acquirer.Account{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: acquirer.AccountEnabled, Live: true})
 	}
 	return list
 }
@@ -44,7 +46,7 @@ func TestRuleOfARailIsTheDefaultAndItsOwn(t *testing.T) {
 func TestListedAccountsAloneAreTried(t *testing.T) {
 	rules := Rules{Rails: map[string]Rule{pix.Key: {Accounts: []string{"c", "a", "x"}}}}
 	plan := func(rules Rules, ids ...string) pay.Cascade {
-		return NewHealth().Plan(rules, serving(ids...), pay.Payment{ID: "TXN-1", Amount: ten, Local: ten}, pix, noon)
+		return NewHealth().Plan(rules, serving(ids...), pay.Payment{ID: "TXN-1", Price: pay.Price{Amount: ten, Local: ten}}, pix, noon)
 	}
 	c := plan(rules, "a", "b", "c")
 	if names(c.Routes) != "c a" || !strings.HasPrefix(c.Routes[1].Why, "as the rules list them: 2 of 3; ") {
@@ -66,7 +68,7 @@ func TestListedAccountsAloneAreTried(t *testing.T) {
 }
 
 func TestExploredIsAsTheRuleSays(t *testing.T) {
-	all := []Candidate{candidate("best", 1, pay.Fee{}).after(50, 50), candidate("worse", 1, pay.Fee{}).after(0, 50)}
+	all := []Candidate{candidate("best", 1, money.Fee{}).after(50, 50), candidate("worse", 1, money.Fee{}).after(0, 50)}
 	count := func(explored int) (n int) {
 		for i := range 2000 {
 			routes, _ := Decide(Rule{Order: SuccessRate, Explored: &explored}, append([]Candidate{}, all...), "TXN-"+strings.Repeat("x", i%50)+time.Duration(i).String(), pix, ten, noon)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -100,11 +101,11 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 			return nil, err
 		}
 	}
-	if all.claims, err = s.Claims.ListAny(ctx, store.ClaimFilter{Limit: 100_000}); err != nil {
+	if all.claims, err = s.Claims.ListAny(ctx, pay.ClaimFilter{Page: pay.Page{Limit: 100_000}}); err != nil {
 		return nil, err
 	}
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, store.WithdrawalFilter{Limit: 100_000})
+		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, pay.WithdrawalFilter{Page: pay.Page{Limit: 100_000}})
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +236,7 @@ func (w *world) checkRefunds(all *books) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(given)) {
-		if p := all.payments[id]; given[id] > p.Local.Minor {
+		if p := all.payments[id]; given[id] > p.Price.Local.Minor {
 			w.find(withinSource, id, "refunds of %s are more than it", id)
 		}
 	}
@@ -245,11 +246,11 @@ func (w *world) checkRefunds(all *books) {
 // the capture, or all of it where the fees are kept, and a cent for each share of one that
 // was rounded: who is first gives what that leaves.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
-	of := p.Amount.Minor
-	if p.FeesOnRefund() == pay.FeesReturned {
-		of = p.Net() + p.Reserve
+	of := p.Price.Amount.Minor
+	if p.FeesOnRefund() == tenant.FeesReturned {
+		of = p.Net() + p.Terms.Reserve
 	}
-	return of*local/p.Local.Minor + 6*refunds
+	return of*local/p.Price.Local.Minor + 6*refunds
 }
 
 // refunded reports whether some provider made a claim's refund.

@@ -151,7 +151,7 @@ func (n *node) decides(change *pay.Change) {
 		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Canceled() {
 			continue
 		}
-		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Local {
+		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {
 			n.w.find(paidIsPaid, p.ID, "%s ends %s as %s, of which its provider has just said that it is paid", n.name, p.ID, p.Status)
 		}
 	}

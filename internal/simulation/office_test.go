@@ -13,7 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // staff lets the operator work while things go wrong. He has a process of his own, as who
@@ -47,11 +48,11 @@ func (w *world) topUp(chance *rand.Rand) {
 	}
 	reference, amount := fmt.Sprint("wire ", chance.IntN(6)), money.New(int64(5_00+chance.IntN(40_00)), currency)
 	w.turns.turn("the operator tops up " + account)
-	err := w.office.app.Payouts.EnterFloat(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
+	err := w.office.app.Floats.Enter(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
 	w.said("float", "", err)
 }
 
-var operator = pay.Actor{Kind: pay.ByOperator, ID: "ana"}
+var operator = audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 
 // some are a few of a list.
 func some[T any](chance *rand.Rand, list []T) []T {
@@ -86,13 +87,13 @@ func (w *world) hesitates(n *node, change *pay.Change) {
 
 // said counts a word of the operator, and what came of it.
 func (w *world) said(of, about string, err error) {
-	var refused *pay.Error
+	var refused *problem.Error
 	switch {
 	case err == nil:
 		w.count("words of the operator on a " + of)
-	case errors.As(err, &refused) && refused.Code == pay.CodeConflictState:
+	case errors.As(err, &refused) && refused.Code == problem.ConflictState:
 		w.count("words of the operator refused")
-	case !unclear(err) && refused.Code != pay.CodeClaimAlreadyResolved:
+	case !unclear(err) && refused.Code != problem.ClaimAlreadyResolved:
 		w.find(operatorWorks, about, "%v", err)
 	}
 }
@@ -116,7 +117,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 // ruleRefunds says of refunds under way what their providers' books say, and what becomes of
 // money that came late.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	all, err := w.eye.Claims.ListAny(context.Background(), store.ClaimFilter{Limit: 1000})
+	all, err := w.eye.Claims.ListAny(context.Background(), pay.ClaimFilter{Page: pay.Page{Limit: 1000}})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return

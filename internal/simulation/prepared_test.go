@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -118,17 +119,17 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 	}
 	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
-	if err := a.Payouts.EnterFloat(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
+	if err := a.Floats.Enter(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}
-	for i, tier := range []pay.Tier{pay.Standard, pay.Starter} {
+	for i, tier := range []tenant.Tier{tenant.Standard, tenant.Starter} {
 		m, err := p.open(w, a, fmt.Sprint("shop", i), tier)
 		if err != nil {
 			return err
 		}
 		p.shops = append(p.shops, m)
 	}
-	rails, _ := a.Methods.RailList(pay.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
+	rails, _ := a.Methods.RailList(tenant.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)
@@ -137,7 +138,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	for k, m := range p.shops {
 		for i := range 8 {
 			made, _, err := a.Payments.Create(ctx, m.by, payments.NewPayment{
-				Amount: "150", PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
+				Amount: money.New(150_00, money.USD), PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
 			})
 			if err != nil {
@@ -150,9 +151,9 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 }
 
 // refundFees gives each tier a term of its own, so that worlds have both.
-var refundFees = map[pay.Tier]pay.RefundFees{pay.Starter: pay.FeesReturned, pay.Standard: pay.FeesKept, pay.Premium: pay.FeesReturned, pay.Trusted: pay.FeesKept}
+var refundFees = map[tenant.Tier]tenant.RefundFees{tenant.Starter: tenant.FeesReturned, tenant.Standard: tenant.FeesKept, tenant.Premium: tenant.FeesReturned, tenant.Trusted: tenant.FeesKept}
 
-func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m merchant, err error) {
+func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m merchant, err error) {
 	ctx := context.Background()
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
@@ -161,9 +162,9 @@ func (p *prepared) open(w *world, a *app.App, name string, tier pay.Tier) (m mer
 	if m.by, err = a.Access.Authenticate(ctx, o.Live.Secret); err != nil {
 		return m, err
 	}
-	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: pay.KYCBasic, Subject: pay.Company})
+	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
 	if err == nil {
-		err = a.Verifications.Decide(ctx, v.ID, pay.KYCVerified, "", "")
+		err = a.Verifications.Decide(ctx, v.ID, tenant.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err

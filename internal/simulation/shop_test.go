@@ -20,6 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -52,18 +54,18 @@ type request struct {
 
 // undone reports whether an answer says that nothing was done, and to come again.
 func undone(err error) bool {
-	shown, ok := errors.AsType[*pay.Error](err)
-	return ok && shown.Code == pay.CodeServiceUnavailable && shown.Details.Reason != store.OutcomeUnknown
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && shown.Code == problem.ServiceUnavailable && shown.Details.Reason != store.OutcomeUnknown
 }
 
 // unclear reports whether an answer leaves open what was done: a 5xx.
 func unclear(err error) bool {
-	shown, ok := errors.AsType[*pay.Error](err)
+	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err != nil
 	}
-	return shown.Code == pay.CodeServiceUnavailable || shown.Code == "internal_error" ||
-		shown.Code == pay.CodeIdempotencyConflict && shown.Details.Reason == "request_in_progress"
+	return shown.Code == problem.ServiceUnavailable || shown.Code == "internal_error" ||
+		shown.Code == problem.IdempotencyConflict && shown.Details.Reason == "request_in_progress"
 }
 
 // ask makes a request to some node, as over HTTP: heard is false where no answer came
@@ -206,12 +208,12 @@ func (w *world) shopping(number int, shop *merchant) {
 
 func (w *world) order(r *request, chance *rand.Rand) {
 	r.what = "create"
-	amount := strconv.Itoa(10 + chance.IntN(200))
+	amount := money.New(int64(10+chance.IntN(200))*100, money.USD)
 	rail := w.rails[chance.IntN(len(w.rails))]
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		p, _, err := n.app.Payments.Create(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
-			Idempotency: r.idempotency("POST /payments", amount, rail, r.tag), RequestID: "req_" + r.tag,
+			Idempotency: r.idempotency("POST /payments", amount.Decimal(), rail, r.tag), RequestID: "req_" + r.tag,
 		})
 		if err == nil {
 			err = p.Refusal()
@@ -313,7 +315,7 @@ func (w *world) giveBackSome(r *request, order *request, text string, chance *ra
 	r.what = "refund"
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		refund, _, err := n.app.Claims.Refund(ctx, r.shop.by.Scope, claims.NewRefund{
-			Payment: order.id, Amount: text, Reason: r.tag, By: pay.Actor{Kind: pay.ByKey, ID: r.shop.by.KeyID},
+			Payment: order.id, Amount: text, Reason: r.tag, By: audit.Actor{Kind: audit.ByKey, ID: r.shop.by.KeyID},
 			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
 		})
 		if err != nil {

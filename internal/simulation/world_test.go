@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -335,8 +336,8 @@ func (w *world) enough() {
 		err := errDead
 		for range 100 { // what was asked of the database before is still under way
 			at := slices.IndexFunc(w.nodes, func(n *node) bool { return !n.isDead() })
-			err = w.nodes[at].app.Payouts.EnterFloat(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "", false)
-			if shown, ok := errors.AsType[*pay.Error](err); err == nil || ok && shown.Code == pay.CodeConflictState {
+			err = w.nodes[at].app.Floats.Enter(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "", false)
+			if shown, ok := errors.AsType[*problem.Error](err); err == nil || ok && shown.Code == problem.ConflictState {
 				err = nil
 				break
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Report writes a settlement's lines as CSV (RFC 4180), with the headings in
@@ -21,7 +22,7 @@ type Report struct {
 }
 
 // NewReport begins a report.
-func NewReport(w io.Writer, language pay.Language) (*Report, error) {
+func NewReport(w io.Writer, language tenant.Language) (*Report, error) {
 	r := &Report{out: csv.NewWriter(w), words: in(language)}
 	r.out.UseCRLF = true
 	t := r.words

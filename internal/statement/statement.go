@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Statement is what a receipt is made from.
 type Statement struct {
 	Settlement pay.Settlement
-	Merchant   pay.Merchant
+	Merchant   tenant.Merchant
 	Lines      []pay.SettlementLine // the first of them; the rest are in the report
 }
 
@@ -37,8 +38,8 @@ type words struct {
 }
 
 // dictionary has every language. A test holds that no text is missing.
-var dictionary = map[pay.Language]words{
-	pay.English: {
+var dictionary = map[tenant.Language]words{
+	tenant.English: {
 		receipt: "Settlement receipt", sandbox: "SANDBOX - NO REAL MONEY", merchant: "Merchant", settlement: "Settlement",
 		period: "Period", closed: "Closed", environment: "Environment", production: "Production", testing: "Sandbox",
 		summary: "Summary", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
@@ -55,7 +56,7 @@ var dictionary = map[pay.Language]words{
 		},
 		day: "2 Jan 2006", group: ",", decimals: ".",
 	},
-	pay.Spanish: {
+	tenant.Spanish: {
 		receipt: "Comprobante de liquidación", sandbox: "PRUEBAS - SIN DINERO REAL", merchant: "Comercio", settlement: "Liquidación",
 		period: "Periodo", closed: "Cierre", environment: "Entorno", production: "Producción", testing: "Pruebas",
 		summary: "Resumen", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
@@ -73,7 +74,7 @@ var dictionary = map[pay.Language]words{
 		},
 		day: "02/01/2006", group: ",", decimals: ".",
 	},
-	pay.Portuguese: {
+	tenant.Portuguese: {
 		receipt: "Comprovante de liquidação", sandbox: "TESTES - SEM DINHEIRO REAL", merchant: "Lojista", settlement: "Liquidação",
 		period: "Período", closed: "Fechamento", environment: "Ambiente", production: "Produção", testing: "Testes",
 		summary: "Resumo", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
@@ -94,11 +95,11 @@ var dictionary = map[pay.Language]words{
 }
 
 // in returns the texts of a language, English where there is none.
-func in(language pay.Language) words {
+func in(language tenant.Language) words {
 	if w, ok := dictionary[language]; ok {
 		return w
 	}
-	return dictionary[pay.English]
+	return dictionary[tenant.English]
 }
 
 // money writes USD cents for people: 1,234.56.

@@ -12,14 +12,15 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var closed = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // sample is a settlement of a charge for each of n, and a refund of the first.
-func sample(language pay.Language, n int) Statement {
+func sample(language tenant.Language, n int) Statement {
 	s := Statement{
-		Merchant: pay.Merchant{ID: "mer_1", Name: "Peluquería Ñandú (S.A.)", Email: "a@b.co", Language: language},
+		Merchant: tenant.Merchant{ID: "mer_1", Name: "Peluquería Ñandú (S.A.)", Email: "a@b.co", Language: language},
 		Settlement: pay.Settlement{
 			ID: "STL-1", Status: pay.BatchClosed, ClosedAt: closed, PeriodStart: closed.Add(-72 * time.Hour), PeriodEnd: closed.Add(-48 * time.Hour),
 		},
@@ -43,10 +44,10 @@ func sample(language pay.Language, n int) Statement {
 }
 
 func TestEveryLanguageHasEveryText(t *testing.T) {
-	if len(dictionary) != len(pay.Languages()) {
-		t.Errorf("there are %d languages in the dictionary, want %v", len(dictionary), pay.Languages())
+	if len(dictionary) != len(tenant.Languages()) {
+		t.Errorf("there are %d languages in the dictionary, want %v", len(dictionary), tenant.Languages())
 	}
-	for _, language := range pay.Languages() {
+	for _, language := range tenant.Languages() {
 		w := reflect.ValueOf(dictionary[language])
 		for i := range w.NumField() {
 			if w.Field(i).Kind() == reflect.String && w.Field(i).Len() == 0 {
@@ -66,7 +67,7 @@ func TestAmountsAreWrittenAsInTheirLanguage(t *testing.T) {
 		0: {"0.00", "0,00"}, 5: {"0.05", "0,05"}, -5: {"-0.05", "-0,05"}, 99999: {"999.99", "999,99"}, 100000: {"1,000.00", "1.000,00"},
 		-123456789: {"-1,234,567.89", "-1.234.567,89"},
 	} {
-		for i, language := range []pay.Language{pay.English, pay.Portuguese} {
+		for i, language := range []tenant.Language{tenant.English, tenant.Portuguese} {
 			if got := in(language).money(cents); got != want[i] {
 				t.Errorf("%d cents in %s are %s, want %s", cents, language, got, want[i])
 			}
@@ -75,7 +76,7 @@ func TestAmountsAreWrittenAsInTheirLanguage(t *testing.T) {
 }
 
 func TestReceiptIsTheSameWheneverItIsDrawn(t *testing.T) {
-	for _, language := range pay.Languages() {
+	for _, language := range tenant.Languages() {
 		first, err := PDF(sample(language, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -88,10 +89,10 @@ func TestReceiptIsTheSameWheneverItIsDrawn(t *testing.T) {
 }
 
 func TestReceiptShowsTheSettlement(t *testing.T) {
-	for language, want := range map[pay.Language][]string{
-		pay.English:    {"Settlement receipt", "STL-1", "2,633.49 USD", "3,000.00", "Rolling reserve held", "SANDBOX", "908.10", "-90.81"},
-		pay.Spanish:    {"Comprobante de liquidaci\xf3n", "Peluquer\xeda \xd1and\xfa", "Reembolso"},
-		pay.Portuguese: {"Valor l\xedquido", "3.000,00", "Cobran\xe7a"},
+	for language, want := range map[tenant.Language][]string{
+		tenant.English:    {"Settlement receipt", "STL-1", "2,633.49 USD", "3,000.00", "Rolling reserve held", "SANDBOX", "908.10", "-90.81"},
+		tenant.Spanish:    {"Comprobante de liquidaci\xf3n", "Peluquer\xeda \xd1and\xfa", "Reembolso"},
+		tenant.Portuguese: {"Valor l\xedquido", "3.000,00", "Cobran\xe7a"},
 	} {
 		pdf, err := PDF(sample(language, 3))
 		if err != nil {
@@ -108,7 +109,7 @@ func TestReceiptShowsTheSettlement(t *testing.T) {
 
 // A long settlement goes over several pages, and says what it leaves out.
 func TestReceiptOfManyLines(t *testing.T) {
-	s := sample(pay.English, 200)
+	s := sample(tenant.English, 200)
 	s.Settlement.Lines = 12345
 	pdf, err := PDF(s)
 	if err != nil {
@@ -141,7 +142,7 @@ func contents(t *testing.T, pdf []byte) string {
 }
 
 func TestReportIsWhatASpreadsheetReads(t *testing.T) {
-	for language, heading := range map[pay.Language]string{pay.English: "Net (USD)", pay.Spanish: "Neto (USD)", pay.Portuguese: "Líquido (USD)"} {
+	for language, heading := range map[tenant.Language]string{tenant.English: "Net (USD)", tenant.Spanish: "Neto (USD)", tenant.Portuguese: "Líquido (USD)"} {
 		var out bytes.Buffer
 		report, err := NewReport(&out, language)
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -50,10 +52,10 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		}
 		read, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
-		if read.Given != p.Given || read.Captured != 1 || read.DisputeFee != pay.TermsOf(pay.Standard).ChargebackFee {
-			t.Errorf("read %+v, captured by %d, fee %d", read.Given, read.Captured, read.DisputeFee)
+		if read.Refunds.USD != p.Refunds.USD || read.Captured != 1 || read.Terms.DisputeFee != tenant.TermsOf(tenant.Standard).ChargebackFee {
+			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.Captured, read.Terms.DisputeFee)
 		}
-		for _, scope := range []pay.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
+		for _, scope := range []tenant.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
 			if _, err := s.Claims.Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads it: %v", scope, err)
 			}
@@ -67,7 +69,7 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
-		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Simulated: true}
+		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: pay.Outcome{Played: true}}
 		_, change := p.Confirm(n, routes, "CLM-1", noon)
 		must(t, s.Commit(ctx, payload(change)))
 		content := bytes.Repeat([]byte{0, 0xff, '"', '\n'}, pay.MaxEvidenceFile/4)
@@ -147,15 +149,15 @@ func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay
 func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
-		part := pay.Outcome{Local: money.New(1000, p.Local.Currency)}
+		part := pay.Outcome{Local: money.New(1000, p.Price.Local.Currency)}
 		heard(t, s, p.ID, "1", pay.Notice{DisputeID: "dp_1", Stage: "needs_response", Outcome: part})
 		heard(t, s, p.ID, "2", pay.Notice{DisputeID: "dp_2", Outcome: part})
 		heard(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1", Ruling: pay.DisputeLost})
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
 		read, err := s.Payments.Any(ctx, p.ID)
 		must(t, err)
-		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes)); got != "[CLM-2 CLM-4] 2" {
-			t.Errorf("open are %s of %+v", got, read.Disputes)
+		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
+			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
 		}
 		claims, err := s.Claims.Of(ctx, []string{p.ID})
 		must(t, err)
@@ -246,7 +248,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"an event stays with its claim's shop and environment": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_" + p.Suffix() + "-9", Type: pay.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_" + p.Suffix() + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
 			e.Live = true
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
@@ -271,7 +273,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{other}}
 		},
 		"an event is named after what it tells of": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_of-nothing-" + p.Suffix(), Type: pay.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_of-nothing-" + p.Suffix(), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {

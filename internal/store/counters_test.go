@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // takeOn writes a payment of some day that ends as it is told to.
@@ -53,8 +53,8 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			nodes = append(nodes, s)
 		}
 		must(t, nodes[0].Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: pay.Standard, CreatedAt: noon}},
-			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		const days, each = 12, 60
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
@@ -97,7 +97,9 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			}
 		})
 		// All days, and those from a morning on, which are added up in another way.
-		for i, f := range []payments.Filter{{}, {}, {From: noon.Add(-time.Hour)}, {From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}} {
+		for i, f := range []pay.PaymentFilter{
+			{}, {}, {Span: pay.Span{From: noon.Add(-time.Hour)}}, {Span: pay.Span{From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}},
+		} {
 			others.Go(func() {
 				for {
 					least := ended.Load()
@@ -118,15 +120,15 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 		close(done)
 		others.Wait()
 		for i, s := range nodes {
-			if n, err := s.Payments.Count(ctx, acme, payments.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			// And long after, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
-			if n, err := s.Payments.Count(ctx, acme, payments.Filter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("rolled up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments.List(ctx, acme, payments.Filter{Method: "pix", Limit: 1000})
+			list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 1000}, Method: "pix"})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -24,8 +25,8 @@ func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 // is leased itself, until it is taken for its endpoint.
 func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "dead", pay.AllEvents)
-		subscribe(t, s, "well", pay.AllEvents)
+		subscribe(t, s, "dead", hook.AllEvents)
+		subscribe(t, s, "well", hook.AllEvents)
 		completedAt(t, s, "A", noon)
 		late := noon.Add(time.Hour)
 		due, err := s.Deliveries.Lease(ctx, late, late.Add(time.Minute), 10)
@@ -49,8 +50,8 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		}
 		// An endpoint whose circuit is open gets its deliveries parked from birth.
 		paused := stalled[0].Subscription
-		paused, _ = paused.Heard(false, pay.CircuitAfter, noon)
-		must(t, s.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{paused}}))
+		paused, _ = paused.Heard(false, hook.CircuitAfter, noon)
+		must(t, s.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{paused}}))
 		completedAt(t, s, "B", noon)
 		clean(t, s)
 
@@ -92,19 +93,19 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 
 func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", pay.AllEvents)
+		subscribe(t, s, "all", hook.AllEvents)
 		for i := range 4 {
 			completedAt(t, s, string(rune('A'+i)), noon)
 		}
-		count := func(status pay.DeliveryStatus) int64 {
+		count := func(status hook.DeliveryStatus) int64 {
 			t.Helper()
-			n, err := s.Deliveries.Count(ctx, "wh_all", webhooks.DeliveryFilter{Status: status})
+			n, err := s.Deliveries.Count(ctx, "wh_all", pay.DeliveryFilter{Status: status})
 			must(t, err)
 			return n
 		}
 		expect := func(pending, delivered, failed, dead int64) {
 			t.Helper()
-			got := []int64{count(pay.DeliveryPending), count(pay.DeliveryDelivered), count(pay.DeliveryFailed), count(pay.DeadLetter)}
+			got := []int64{count(hook.DeliveryPending), count(hook.DeliveryDelivered), count(hook.DeliveryFailed), count(hook.DeadLetter)}
 			if want := []int64{pending, delivered, failed, dead}; fmt.Sprint(got) != fmt.Sprint(want) || count("") != 4 {
 				t.Errorf("pending, delivered, failed and dead are %v of %d, want %v of 4", got, count(""), want)
 			}
@@ -113,14 +114,15 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		expect(4, 0, 0, 0)
 		due, err := s.Deliveries.Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
-		for i, try := range []pay.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
-			must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
+		for i, try := range []hook.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
+			must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
 		}
 		expect(1, 1, 1, 1)
 		dead, err := s.Deliveries.Get(ctx, acme, "wh_all", due[2].Delivery.ID)
 		must(t, err)
-		_, change, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
+		next, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
 		must(t, err)
+		change := pay.Change{Deliveries: []hook.Delivery{next}}
 		must(t, s.Commit(ctx, change))
 		expect(2, 1, 1, 0)
 		if err := s.Commit(ctx, change); err == nil {
@@ -128,7 +130,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		failed, err := s.Deliveries.Get(ctx, acme, "wh_all", due[1].Delivery.ID)
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{failed.Delivery.Tried(pay.Try{Error: "tls", Again: time.Hour}, noon)}}))
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{failed.Delivery.Tried(hook.Try{Error: "tls", Again: time.Hour}, noon)}}))
 		expect(2, 1, 1, 0)
 		sub, err := s.Subscriptions.Get(ctx, acme, "wh_all")
 		must(t, err)
@@ -140,25 +142,25 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 
 func TestInboxKeepsItsNewestThousand(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "box", pay.AllEvents)
-		subscribe(t, s, "other", pay.AllEvents)
+		subscribe(t, s, "box", hook.AllEvents)
+		subscribe(t, s, "other", hook.AllEvents)
 		put := func(sub string, n int) {
 			t.Helper()
 			at := noon.Add(time.Duration(n) * time.Second)
-			must(t, s.Commit(ctx, pay.Change{Inbox: []pay.Received{{
-				ID: id.New(pay.InboxPrefix, at), Scope: acme, Subscription: sub, Delivery: fmt.Sprint(n), EventType: pay.PaymentCompleted,
+			must(t, s.Commit(ctx, pay.Change{Inbox: []hook.Received{{
+				ID: id.New(hook.InboxPrefix, at), Scope: acme, Subscription: sub, Delivery: fmt.Sprint(n), EventType: hook.PaymentCompleted,
 				At: at, Header: map[string]string{"X-Service-Event": "payment.completed"}, Body: []byte(`{"n":1}`),
 			}}}))
 		}
 		var puts sync.WaitGroup
-		for n := range pay.InboxKept + 20 {
+		for n := range hook.InboxKept + 20 {
 			puts.Go(func() { put("wh_box", n) })
 		}
 		puts.Wait()
 		put("wh_other", 1)
-		list, total, err := s.Subscriptions.Inbox(ctx, acme, "wh_box", store.Page{Limit: 100, Offset: pay.InboxKept - 1})
+		list, total, err := s.Subscriptions.Inbox(ctx, acme, "wh_box", pay.Page{Limit: 100, Offset: hook.InboxKept - 1})
 		must(t, err)
-		if total != pay.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
+		if total != hook.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
 			t.Errorf("before it is trimmed the inbox shows %d, the last %v", total, list)
 		}
 		boxes, err := s.Subscriptions.Inboxes(ctx)
@@ -171,18 +173,18 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 				t.Errorf("trim %d deleted %d (%v), want %d", i, n, err, want)
 			}
 		}
-		if n, err := s.Subscriptions.TrimInbox(ctx, "wh_box", id.From(pay.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
+		if n, err := s.Subscriptions.TrimInbox(ctx, "wh_box", id.From(hook.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
 			t.Errorf("%d were too old (%v), want 10", n, err)
 		}
 		for _, sub := range []string{"wh_box", "wh_other"} {
-			_, total, err := s.Subscriptions.Inbox(ctx, acme, sub, store.Page{Limit: 1})
-			if want := map[string]int64{"wh_box": pay.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
+			_, total, err := s.Subscriptions.Inbox(ctx, acme, sub, pay.Page{Limit: 1})
+			if want := map[string]int64{"wh_box": hook.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
 				t.Errorf("%s has %d (%v), want %d", sub, total, err, want)
 			}
 		}
 		stranger := acme
 		stranger.Live = !stranger.Live
-		if _, total, err := s.Subscriptions.Inbox(ctx, stranger, "wh_box", store.Page{Limit: 1}); err != nil || total != 0 {
+		if _, total, err := s.Subscriptions.Inbox(ctx, stranger, "wh_box", pay.Page{Limit: 1}); err != nil || total != 0 {
 			t.Errorf("the other environment sees %d (%v)", total, err)
 		}
 		clean(t, s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -33,7 +34,7 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 			t.Errorf("NextDue says %v, want the first payment's %s", due, first.DueAt)
 		}
 		// A test clock that was moved makes its rows due earlier.
-		must(t, s.Commit(ctx, pay.Change{Clocks: []pay.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
+		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
 		_, err := s.Clocks.List(ctx)
 		must(t, err)
 		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
@@ -71,7 +72,7 @@ func TestStoresShareADatabase(t *testing.T) {
 		return run(ctx)
 	})
 	merchant := func(id string) pay.Change {
-		return pay.Change{Merchants: []pay.Merchant{{ID: id, Version: 1, Name: id, Tier: pay.Standard, CreatedAt: noon}}}
+		return pay.Change{Merchants: []tenant.Merchant{{ID: id, Version: 1, Name: id, Tier: tenant.Standard, CreatedAt: noon}}}
 	}
 	must(t, one.Commit(ctx, merchant("mer_a")))
 	if told["one"] != 1 || told["two"] != 1 {

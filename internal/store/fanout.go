@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
@@ -51,7 +52,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
 	for _, e := range list {
 		if w.s.widths.wide(e) {
-			w.wide = append(w.wide, &pay.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
+			w.wide = append(w.wide, &hook.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
 		} else {
 			narrow = append(narrow, e)
 		}
@@ -65,7 +66,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(table.Micros(e.At), table.Micros(e.At.Add(webhooks.DeliveryLease)), pay.DeliveryTries).Next()
+			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), hook.DeliveryTries).Next()
 	}
 	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
 	return append(steps, engine.Step{Text: w.s.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -76,11 +77,11 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 }
 
 // fanOutRows are the wide events whose deliveries are made by steps. A row ends with its last step.
-type fanOutRows struct{ rows[pay.FanOut] }
+type fanOutRows struct{ rows[hook.FanOut] }
 
 func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
-	steps = t.replace(w, steps, gather(w.batch, t.table.Of, func(f *pay.FanOut) bool { return !f.Over }))
-	return t.removed(w, steps, endFanOuts, gather(w.batch, t.table.Of, func(f *pay.FanOut) bool { return f.Over }))
+	steps = t.replace(w, steps, gather(w.batch, t.table.Of, func(f *hook.FanOut) bool { return !f.Over }))
+	return t.removed(w, steps, endFanOuts, gather(w.batch, t.table.Of, func(f *hook.FanOut) bool { return f.Over }))
 }
 
 // inserts adds none: fanOut does, once it knows how wide an event is.
@@ -88,7 +89,7 @@ func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { retur
 
 // step makes the deliveries of steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
-	list := gather(w.kept, webhooks.FanOutsTable.Of, func(f *pay.FanOut) bool { return f.Through != f.After })
+	list := gather(w.kept, webhooks.FanOutsTable.Of, func(f *hook.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
@@ -97,7 +98,7 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(webhooks.DeliveryLease)), pay.DeliveryTries).Text(f.After, f.Through).Next()
+			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), hook.DeliveryTries).Text(f.After, f.Through).Next()
 	}
 	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
 	return append(steps, engine.Step{Text: w.s.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -26,7 +28,7 @@ func spread(t *testing.T, s *store.Store) (steps int) {
 			for {
 				next, err := s.Deliveries.NextStep(ctx, f)
 				must(t, err)
-				must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
+				must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
 				steps++
 				if next.Over {
 					break
@@ -60,12 +62,12 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: pay.Standard, CreatedAt: noon}},
-			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		const endpoints = 40
 		for i := range endpoints {
-			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
 		}
 		completedAt(t, s, "first", noon) // nobody knows yet how wide it is
 		completedAt(t, s, "second", noon)
@@ -85,8 +87,8 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		// Two have it all the same: one was slow, and its lease ended.
 		next, err := s.Deliveries.NextStep(ctx, list[0])
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}))
-		if err := s.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}); !errors.Is(err, store.ErrStale) {
+		must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
+		if err := s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("a step that somebody did is done again: %v", err)
 		}
 		spread(t, s)
@@ -109,7 +111,7 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		const endpoints = 40
 		for i := range endpoints {
-			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
 		}
 		completedAt(t, s, "first", noon)
 		completedAt(t, s, "alone", noon)
@@ -119,8 +121,8 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 		other := stored(t, s, "other")
 		other.Merchant, other.Shop = "mer_other", "shp_other"
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: pay.Standard, CreatedAt: noon}},
-			Shops:     []pay.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
+			Merchants: []tenant.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
 		}))
 		_, change := other.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
@@ -139,4 +141,43 @@ func eventually(t *testing.T, what string, done func() bool) {
 			t.Fatalf("this has not happened: %s", what)
 		}
 	}
+}
+
+func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		subscribe(t, s, "all", hook.AllEvents)
+		subscribe(t, s, "completed", string(hook.PaymentRefunded), string(hook.PaymentCompleted))
+		subscribe(t, s, "failed", string(hook.PaymentFailed))
+		p := stored(t, s, "A")
+		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		must(t, s.Commit(ctx, payload(change)))
+
+		due, err := s.Deliveries.Lease(ctx, noon.Add(29*time.Second), noon, 10)
+		must(t, err)
+		if len(due) != 0 {
+			t.Errorf("%d deliveries were free while their maker's lease ran", len(due))
+		}
+		due, err = s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		must(t, err)
+		got := map[string]bool{}
+		for _, d := range due {
+			got[d.Delivery.Subscription] = true
+			if string(d.Payload) != `{"id":"evt_A-1"}` {
+				t.Errorf("payload %s", d.Payload)
+			}
+		}
+		if len(due) != 2 || !got["wh_all"] || !got["wh_completed"] {
+			t.Errorf("deliveries for %v, want wh_all and wh_completed", got)
+		}
+		again, err := s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		must(t, err)
+		if len(again) != 0 {
+			t.Errorf("%d deliveries were leased twice", len(again))
+		}
+		done := due[0].Delivery.Tried(hook.Try{Code: 200}, noon)
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{done}}))
+		if err := s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{done}}); !errors.Is(err, store.ErrStale) {
+			t.Errorf("the outcome of one try written twice: %v, want ErrStale", err)
+		}
+	})
 }

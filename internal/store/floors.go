@@ -42,20 +42,20 @@ var selectClosed = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN 
 // with them all others that the batch moves. Two batches take what they share in one order: one that
 // took a floor's first, and the others when it writes, would wait for one that began with another floor.
 func (w *write) lockFloors(steps []engine.Step) []engine.Step {
-	moved := map[books.Tenant]bool{}
+	moved := map[books.Purse]bool{}
 	for _, c := range w.batch {
 		for _, f := range c.change.Floors {
-			w.funds[books.Tenant{Merchant: f.Merchant, Live: f.Live}], moved[books.Tenant{Merchant: f.Merchant, Live: f.Live}] = ledger.Balances{}, true
+			w.funds[books.Purse{Merchant: f.Merchant, Live: f.Live}], moved[books.Purse{Merchant: f.Merchant, Live: f.Live}] = ledger.Balances{}, true
 		}
 		for _, t := range c.change.Transfers {
-			moved[books.Tenant{Merchant: t.Merchant, Live: t.Live}] = true
+			moved[books.Purse{Merchant: t.Merchant, Live: t.Live}] = true
 		}
 	}
 	if len(w.funds) == 0 {
 		return steps
 	}
 	rows := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
-	for _, t := range slices.SortedFunc(maps.Keys(moved), books.Tenant.Compare) {
+	for _, t := range slices.SortedFunc(maps.Keys(moved), books.Purse.Compare) {
 		rows.Text(t.Merchant).Flag(t.Live).Next()
 	}
 	steps = append(steps, engine.Step{Text: w.s.Text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -76,7 +76,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book := func(sign int64) {
 		for _, t := range c.Transfers {
-			balances, watched := w.funds[books.Tenant{Merchant: t.Merchant, Live: t.Live}]
+			balances, watched := w.funds[books.Purse{Merchant: t.Merchant, Live: t.Live}]
 			if !watched {
 				continue
 			}
@@ -87,7 +87,7 @@ func (w *write) fund(c *pay.Change) bool {
 	}
 	book(1)
 	for _, f := range c.Floors {
-		if w.funds[books.Tenant{Merchant: f.Merchant, Live: f.Live}][f.Account] < f.Min {
+		if w.funds[books.Purse{Merchant: f.Merchant, Live: f.Live}][f.Account] < f.Min {
 			book(-1)
 			return false
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // fill writes payments of many kinds over five days, some of them exactly at
@@ -35,8 +36,8 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 		p, err := pay.Create(pay.Order{
 			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550+int64(i%3), money.USD),
 			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana"}, Local: local, Asked: asked, Rate: rate(t),
-			Rail:    pay.Rail{ID: kind.rail, Method: kind.method, Limits: []pay.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
-			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: pay.TermsOf(pay.Standard),
+			Rail:    acquirer.Rail{ID: kind.rail, Method: kind.method, Limits: []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
+			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: tenant.TermsOf(tenant.Standard),
 		}, at)
 		must(t, err)
 		p, change := p.Try(routes.Routes[0], at)
@@ -77,7 +78,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 			return time.Date(2026, 11, 17, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(7 * 24 * time.Hour))))
 		}
 		for range 800 {
-			f := payments.Filter{Limit: 1 + random.IntN(40), From: moment(), To: moment(),
+			f := pay.PaymentFilter{Page: pay.Page{Limit: 1 + random.IntN(40)}, Span: pay.Span{From: moment(), To: moment()},
 				Rail: pick("", "", "r1", "r2", "r4", "r9"), Method: pick("", "", "card", "cash"), Country: pick("", "", "MEX", "BRA"),
 				Status: pay.Status(pick("", "", "completed", "failed", "processing", "pending"))}
 			switch random.IntN(5) {
@@ -113,11 +114,11 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 }
 
 // expected selects by looking at each payment.
-func expected(all []pay.Payment, f payments.Filter) (total int64, page []string) {
+func expected(all []pay.Payment, f pay.PaymentFilter) (total int64, page []string) {
 	for _, p := range all {
-		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.RailID != f.Rail || f.Method != "" && p.Method != f.Method ||
-			f.Country != "" && p.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
-			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !f.Amount.IsZero() && p.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Local != f.Amount && p.Asked != f.Amount) ||
+		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||
+			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
+			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !f.Amount.IsZero() && p.Price.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Price.Local != f.Amount && p.Price.Asked != f.Amount) ||
 			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
 			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
 			continue

@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
@@ -38,7 +38,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
 		rate, err := money.ParseRate("1")
 		if err != nil {
 			t.Fatal(err)
@@ -47,8 +47,8 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		for i := range 5 {
 			at := start.Add(time.Duration(i) * 30 * time.Minute)
 			p := pay.Payment{
-				ID: pay.PaymentPrefix + strings.Repeat("0", 25) + string(rune('1'+i)), Scope: scope, Version: 1, Status: pay.Pending, Rate: rate,
-				Amount: money.New(100, money.USD), Local: money.New(100, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+				ID: pay.PaymentPrefix + strings.Repeat("0", 25) + string(rune('1'+i)), Scope: scope, Version: 1, Status: pay.Pending, Price: pay.Price{Rate: rate,
+					Amount: money.New(100, money.USD), Local: money.New(100, money.USD)}, Way: pay.Way{RailID: "sbx_card", Method: "card", Country: "USA"},
 				Times: pay.Times{Created: at, Updated: at},
 			}
 			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}); err != nil {
@@ -90,7 +90,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
 			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
 		}
-		if n, err := s.Payments.Count(ctx, scope, payments.Filter{}); err != nil || n != 5 {
+		if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in all (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)
@@ -175,7 +175,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
 		rate, err := money.ParseRate("1")
 		if err != nil {
 			t.Fatal(err)
@@ -184,8 +184,8 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 		usd := money.New(1000, money.USD)
 		for id, status := range map[string]pay.ClaimStatus{"A": pay.ClaimNeedsEvidence, "B": pay.ClaimApproved, "C": pay.ClaimRejected, "D": pay.ClaimUnderReview} {
 			p := pay.Payment{
-				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Rate: rate, Amount: usd, Local: usd, Captured: 1,
-				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputed: true,
+				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Price: pay.Price{Rate: rate, Amount: usd, Local: usd}, Captured: 1,
+				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputes: pay.Disputes{Any: true},
 			}
 			c := pay.Claim{ID: pay.ClaimPrefix + id, Scope: scope, Version: 1, Kind: pay.ChargebackClaim, Status: status, Payment: p.ID, Local: usd, USD: 1000}
 			change := pay.Change{Payments: []pay.Payment{p}, Claims: []pay.Claim{c}}
@@ -231,8 +231,8 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(p.Disputes, want) {
-				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes, want)
+			if !slices.Equal(p.Disputes.Takings, want) {
+				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes.Takings, want)
 			}
 			claims, err := s.Claims.Of(ctx, []string{p.ID})
 			if err != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // misfit is a payment of a scope and so many notices that did not fit it.
-func misfit(t *testing.T, s *Store, scope pay.Scope, id string, status pay.Status, cents int64, notices int) []pay.Receipt {
+func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.Receipt {
 	t.Helper()
 	rate, err := money.ParseRate("1")
 	if err != nil {
@@ -23,8 +24,8 @@ func misfit(t *testing.T, s *Store, scope pay.Scope, id string, status pay.Statu
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p := pay.Payment{
-		ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: status, Rate: rate, DueAt: at,
-		Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD), RailID: "sbx_card", Method: "card", Country: "USA",
+		ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: status, Price: pay.Price{Rate: rate, Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD)}, DueAt: at,
+		Way:   pay.Way{RailID: "sbx_card", Method: "card", Country: "USA"},
 		Times: pay.Times{Created: at, Updated: at},
 	}
 	change := pay.Change{Payments: []pay.Payment{p}}
@@ -50,12 +51,12 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		acme, live, other := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}, pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, pay.Scope{Merchant: "mer_2", Shop: "shp_2"}
+		acme, live, other := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, tenant.Scope{Merchant: "mer_2", Shop: "shp_2"}
 		open := misfit(t, s, acme, "A", pay.Pending, 1000, 2)
 		second := misfit(t, s, acme, "B", pay.Processing, 500, 1)
 		misfit(t, s, live, "C", pay.Pending, 70, 1)
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
-		is := func(scope pay.Scope, want payments.Mismatched) {
+		is := func(scope tenant.Scope, want payments.Mismatched) {
 			t.Helper()
 			if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
@@ -64,7 +65,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		is(acme, payments.Mismatched{Count: 3, Since: open[0].At, USD: 1500})
 		is(live, payments.Mismatched{Count: 1, Since: open[0].At, USD: 70})
 		is(other, payments.Mismatched{Count: 3, Since: open[0].At, USD: 9})
-		is(pay.Scope{Merchant: "mer_3"}, payments.Mismatched{})
+		is(tenant.Scope{Merchant: "mer_3"}, payments.Mismatched{})
 
 		for _, r := range []pay.Receipt{open[0], second[0]} {
 			change, err := r.Close("seen to", r.At.Add(time.Hour))
@@ -141,7 +142,7 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 		}
 		defer s.Close()
 		for i := range 40 {
-			misfit(t, s, pay.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
+			misfit(t, s, tenant.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
 		}
 		if pg, ok := s.DB.(*engine.Postgres); ok {
 			if err := pg.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("ANALYZE misfits") }); err != nil {
@@ -172,7 +173,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		scope := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}
+		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
 		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 		kept := misfit(t, s, scope, "A", pay.Pending, 1000, 2)
 		misfit(t, s, scope, "B", pay.Processing, 500, 1)
@@ -180,7 +181,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		closing.Merchants = []pay.Merchant{{ID: "mer_1", Version: 1, Name: "Old", RefundFees: pay.FeesKept, CreatedAt: at}}
+		closing.Merchants = []tenant.Merchant{{ID: "mer_1", Version: 1, Name: "Old", RefundFees: tenant.FeesKept, CreatedAt: at}}
 		closing.Reserves = []pay.Reserve{
 			{ID: "rsv_out", Scope: scope, Version: 1, Day: at, Held: 5, Released: 5, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
 			{ID: "rsv_in", Scope: scope, Version: 1, Day: at.AddDate(0, 0, 1), Held: 5, DueAt: at, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
@@ -210,7 +211,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil || ran != 1 {
 			t.Fatalf("%d migrations ran: %v", ran, err)
 		}
-		if m, err := s.Merchants.Get(ctx, "mer_1"); err != nil || m.RefundFees != pay.FeesReturned {
+		if m, err := s.Merchants.Get(ctx, "mer_1"); err != nil || m.RefundFees != tenant.FeesReturned {
 			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
 		}
 		days, err := s.Reserves.ByID(ctx, []string{"rsv_out", "rsv_in"})

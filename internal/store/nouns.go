@@ -1,7 +1,6 @@
 package store
 
 import (
-	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/due"
@@ -35,30 +34,18 @@ func newStore(c *core) *Store {
 
 // What reads take and give; each says what it is where it is made.
 type (
-	Page             = base.Page
-	KeyUsage         = tenants.KeyUsage
-	PastReading      = tenants.PastReading
-	Booking          = books.Booking
-	Drifted          = books.Drifted
-	SettlementFilter = books.SettlementFilter
-	WithdrawalFilter = books.WithdrawalFilter
-	Filter           = payments.Filter
-	ClaimFilter      = payments.ClaimFilter
-	Mismatched       = payments.Mismatched
-	Dispatch         = webhooks.Dispatch
-	DeliveryFilter   = webhooks.DeliveryFilter
-	Event            = webhooks.Event
-	EventFilter      = webhooks.EventFilter
-	Parking          = webhooks.Parking
-	Postponement     = webhooks.Postponement
-	Quarantined      = due.Quarantined
-	Broken           = check.Broken
-	Checked          = check.Checked
-	Progress         = check.Progress
-	Proof            = check.Proof
-	Reader           = check.Reader
+	KeyUsage     = tenants.KeyUsage
+	PastReading  = tenants.PastReading
+	Booking      = books.Booking
+	Drifted      = books.Drifted
+	Mismatched   = payments.Mismatched
+	Dispatch     = webhooks.Dispatch
+	Parking      = webhooks.Parking
+	Postponement = webhooks.Postponement
+	Quarantined  = due.Quarantined
+	Broken       = check.Broken
+	Checked      = check.Checked
+	Progress     = check.Progress
+	Proof        = check.Proof
+	Reader       = check.Reader
 )
-
-// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
-// more.
-const MostCounted = payments.MostCounted

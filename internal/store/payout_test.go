@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -54,18 +55,18 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		if got, err := s.Withdrawals.Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)
 		}
-		v, change := pay.Verification{ID: "kyc_A", Scope: acme, Level: pay.KYCBasic, Subject: pay.Company, ReturnURL: "https://a"}.Start(noon)
-		must(t, s.Commit(ctx, change))
+		v := tenant.Verification{ID: "kyc_A", Scope: acme, Level: tenant.KYCBasic, Subject: tenant.Company, ReturnURL: "https://a"}.Start(noon)
+		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
 		if got, err := s.Verifications.Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
 			t.Errorf("an open verification gives the levels %v (%v)", levels, err)
 		}
-		_, change, err = v.Move(pay.KYCVerified, "", "", noon)
+		v, err = v.Move(tenant.KYCVerified, "", "", noon)
 		must(t, err)
-		must(t, s.Commit(ctx, change))
-		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []pay.KYCLevel{pay.KYCBasic}) {
+		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
+		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []tenant.KYCLevel{tenant.KYCBasic}) {
 			t.Errorf("verified, the levels are %v (%v)", levels, err)
 		}
 	})
@@ -88,10 +89,11 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != usual.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
-		_, change = pay.Verification{ID: "kyc_A", Scope: acme}.Start(noon)
-		must(t, s.Commit(ctx, change))
-		_, change = pay.Verification{ID: "kyc_B", Scope: acme}.Start(noon)
-		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
+		started := func(id string) pay.Change {
+			return pay.Change{Verifications: []tenant.Verification{tenant.Verification{ID: id, Scope: acme}.Start(noon)}}
+		}
+		must(t, s.Commit(ctx, started("kyc_A")))
+		if err := s.Commit(ctx, started("kyc_B")); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second open verification: %v, want ErrDuplicate", err)
 		}
 	})
@@ -132,8 +134,8 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, CreatedAt: noon}},
-			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Slug: "acme", CreatedAt: noon}},
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Slug: "acme", CreatedAt: noon}},
 		}))
 		w, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))

@@ -126,7 +126,7 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		p, opened := create(t, "A")
 		claim := pay.Claim{
-			ID: "CLM-1", Scope: acme, Version: 1, Kind: pay.UserDispute, Status: pay.ClaimPending, Payment: p.ID, Local: p.Local, Reason: "first",
+			ID: "CLM-1", Scope: acme, Version: 1, Kind: pay.UserDispute, Status: pay.ClaimPending, Payment: p.ID, Local: p.Price.Local, Reason: "first",
 			Evidence:  []pay.Evidence{{ID: "ev_1", Kind: "note", Text: "Ana signed"}, {ID: "ev_2", Kind: "receipt", File: &pay.EvidenceFile{Name: "Ana.pdf"}}},
 			Timeline:  []pay.ClaimStep{{Status: pay.ClaimPending}},
 			CreatedAt: noon, UpdatedAt: noon,

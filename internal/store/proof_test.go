@@ -12,6 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -132,7 +134,7 @@ func ofRule(found []check.Broken, rule string) []check.Broken {
 // withShop makes the shop that payments of the tests are of.
 func withShop(t *testing.T, s *store.Store) {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.Change{Shops: []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}}}))
+	must(t, s.Commit(ctx, pay.Change{Shops: []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}}}))
 }
 
 // A proof that somebody changed, or that was made under another key, is refused.
@@ -174,7 +176,7 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
 		withShop(t, s)
-		subscribe(t, s, "all", pay.AllEvents)
+		subscribe(t, s, "all", hook.AllEvents)
 		var group sync.WaitGroup
 		end := make(chan struct{})
 		for worker := range 4 {

@@ -12,6 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -33,7 +35,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	have, err := s.Books.Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)
-	_, change := gathered.Close(lines, nil, have, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+	_, change := gathered.Close(lines, nil, have, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 	must(t, s.Commit(ctx, payload(change)))
 	return list, day(t, s, list[0])
 }
@@ -145,7 +147,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 					}
 					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[p.ReserveDay()].Closed()}, have, later)
 					// The day is closed and its reserve not released yet: in a moment.
-					if refused := new(pay.Error); errors.As(err, &refused) && refused.Code == pay.CodeBalanceInsufficient && try < 10_000 {
+					if refused := new(problem.Error); errors.As(err, &refused) && refused.Code == problem.BalanceInsufficient && try < 10_000 {
 						continue
 					}
 					if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -136,7 +137,7 @@ func TestCatchingUpIsBounded(t *testing.T) {
 			must(t, s.Commit(ctx, change))
 		}
 		for i := range 250 {
-			must(t, s.Commit(ctx, pay.Change{Audit: []pay.AuditEntry{act(fmt.Sprintf("single-%d", i), noon)}}))
+			must(t, s.Commit(ctx, pay.Change{Audit: []audit.Entry{act(fmt.Sprintf("single-%d", i), noon)}}))
 		}
 		more, err := s.Seal(ctx, noon)
 		must(t, err)

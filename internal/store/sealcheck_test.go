@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -86,16 +87,16 @@ func (v vandal) named(broken []check.Broken, rule, id, note string) {
 	}
 }
 
-func act(id string, at time.Time) pay.AuditEntry {
-	return pay.AuditEntry{ID: pay.AuditPrefix + id, Scope: acme, By: pay.Actor{Kind: pay.ByKey, ID: "key_1", IP: "192.0.2.1", Request: "req_1"},
-		Act: pay.KeyCreated, Object: "key_2", Details: map[string]string{"kind": "secret"}, At: at}
+func act(id string, at time.Time) audit.Entry {
+	return audit.Entry{ID: audit.AuditPrefix + id, Scope: acme, By: audit.Actor{Kind: audit.ByKey, ID: "key_1", IP: "192.0.2.1", Request: "req_1"},
+		Act: audit.KeyCreated, Object: "key_2", Details: map[string]string{"kind": "secret"}, At: at}
 }
 
 // written writes a transfer and an audit entry in one change.
 func written(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	tr := transfer("tr_"+id, ledger.Posting{Account: ledger.Available, Amount: 5}, ledger.Posting{Account: ledger.Receivable, Amount: -5})
-	must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{tr}, Audit: []pay.AuditEntry{act(id, noon)}}))
+	must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{tr}, Audit: []audit.Entry{act(id, noon)}}))
 }
 
 func sealAll(t *testing.T, s *store.Store) {

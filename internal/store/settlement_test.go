@@ -12,11 +12,12 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
 
-var books = pay.Scope{Merchant: acme.Merchant}
+var books = tenant.Scope{Merchant: acme.Merchant}
 
 // captured writes a completed payment and returns its capture.
 func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
@@ -30,7 +31,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 // firstBatch writes the merchant's first settlement and returns it.
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.OpenSettlement(pay.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)))
+	must(t, s.Commit(ctx, pay.OpenSettlement(tenant.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)))
 	batch, err := s.Settlements.Open(ctx, books)
 	must(t, err)
 	return batch
@@ -59,7 +60,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		balances, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		full, more := got.Gather(nil, done)
-		full, change = full.Close(more, nil, balances, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+		full, change = full.Close(more, nil, balances, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		if got, err = s.Settlements.Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
 			t.Errorf("read\n%+v\nwrote\n%+v (%v)", got, full, err)
@@ -76,18 +77,18 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
-		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []pay.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
+		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
 		if d, err := s.Settlements.Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt came back as %q (%v)", d.Body, err)
 		}
-		for _, other := range []pay.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
+		for _, other := range []tenant.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
 			if _, err := s.Settlements.Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the receipt: %v", other, err)
 			}
 			if _, err := s.Settlements.Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the settlement: %v", other, err)
 			}
-			list, total, err := s.Settlements.List(ctx, other, store.SettlementFilter{Limit: 10})
+			list, total, err := s.Settlements.List(ctx, other, pay.SettlementFilter{Page: pay.Page{Limit: 10}}, 0)
 			if err != nil || len(list) != 0 || total != 0 {
 				t.Errorf("%+v lists %v", other, list)
 			}
@@ -107,7 +108,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		answers := make(chan error, 8)
 		for range 8 {
-			_, change := gathered.Close(lines, nil, balances, []pay.Shop{{ID: acme.Shop}}, noon)
+			_, change := gathered.Close(lines, nil, balances, []tenant.Shop{{ID: acme.Shop}}, noon)
 			go func() { answers <- s.Commit(ctx, payload(change)) }()
 		}
 		won := 0
@@ -123,7 +124,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 			t.Errorf("%d nodes closed it and available is %d, want one and %d", won, got, lines[0].Net)
 		}
 		must(t, s.Commit(ctx, pay.Change{})) // the store goes on
-		if err := s.Commit(ctx, pay.OpenSettlement(pay.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)); !errors.Is(err, store.ErrDuplicate) {
+		if err := s.Commit(ctx, pay.OpenSettlement(tenant.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("opened again: %v, want ErrDuplicate", err)
 		}
 	})
@@ -139,7 +140,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		before, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
-		_, change := gathered.Close(lines, nil, before, []pay.Shop{{ID: acme.Shop}}, noon)
+		_, change := gathered.Close(lines, nil, before, []tenant.Shop{{ID: acme.Shop}}, noon)
 
 		p, err := s.Payments.Any(ctx, capture.Payment)
 		must(t, err)
@@ -151,7 +152,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		}
 		after, err := s.Books.Balances(ctx, books)
 		must(t, err)
-		closed, change := gathered.Close(lines, nil, after, []pay.Shop{{ID: acme.Shop}}, noon)
+		closed, change := gathered.Close(lines, nil, after, []tenant.Shop{{ID: acme.Shop}}, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		if got := balance(t, s, ledger.Pending); got != 0 || closed.Moved != after[ledger.Pending] {
 			t.Errorf("moved %d of %d, pending is %d", closed.Moved, after[ledger.Pending], got)
@@ -208,7 +209,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 		"a release of nothing": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Released: 5, CreatedAt: noon}}},
 			[]string{"a day's reserve is released once", "a day's reserve is not released and given back too"}},
 		"nobody was told": {pay.Change{
-			Shops: []pay.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
+			Shops: []tenant.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
 			Settlements: []pay.Settlement{
 				with(func(s *pay.Settlement) { s.PeriodEnd = noon }),
 				with(func(s *pay.Settlement) { s.ID, s.Number, s.Status = "STL-Y", 2, pay.BatchOpen }),
@@ -243,7 +244,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 			ID: "tr_X", Merchant: acme.Merchant, Kind: ledger.ReserveRelease, At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -5}, {Account: ledger.Available, Amount: 5}},
 		}}}))
-		list, total, err := s.Books.Movements(ctx, books, store.Page{Limit: 10})
+		list, total, err := s.Books.Movements(ctx, books, pay.Page{Limit: 10})
 		if err != nil || total != 2 || len(list) != 2 || list[0].BalanceAfter != -5 || list[1].BalanceAfter != 5 {
 			t.Errorf("the movements are %+v of %d (%v)", list, total, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -57,7 +58,7 @@ func (w *widths) expect(events []pay.Event) (n int) {
 		seen, known := w.of[keyOf(&events[i])]
 		switch {
 		case !known || now.Sub(seen.at) > widthKept:
-			seen.n = pay.MostSubscriptions
+			seen.n = hook.MostSubscriptions
 		case seen.n >= w.from: // its deliveries come by steps
 			seen.n = 1
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -51,8 +52,8 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		completedAt(t, s, "before", noon) // while it has no endpoints
-		for i := range pay.MostSubscriptions {
-			subscribe(t, s, fmt.Sprint(i), pay.AllEvents)
+		for i := range hook.MostSubscriptions {
+			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
 		}
 		const payments = 60
 		var ends []pay.Change
@@ -90,8 +91,8 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		for _, n := range batches {
 			made, longest = made+n, max(longest, n)
 		}
-		if made != payments*pay.MostSubscriptions || longest > 1000 {
-			t.Errorf("%d deliveries came in batches of %v, want %d in batches of at most 1000", made, batches, payments*pay.MostSubscriptions)
+		if made != payments*hook.MostSubscriptions || longest > 1000 {
+			t.Errorf("%d deliveries came in batches of %v, want %d in batches of at most 1000", made, batches, payments*hook.MostSubscriptions)
 		}
 		for i, who := range order {
 			if who == "another's" && i > payments/2 {

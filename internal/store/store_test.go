@@ -13,6 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -21,7 +24,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 var (
 	ctx  = context.Background()
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	acme = pay.Scope{Merchant: "mer_acme", Shop: "shp_acme"}
+	acme = tenant.Scope{Merchant: "mer_acme", Shop: "shp_acme"}
 )
 
 // each runs a test on both engines with a merchant and a shop in place.
@@ -34,8 +37,8 @@ func each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 		}
 		t.Cleanup(s.Close)
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []pay.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: pay.Standard, CreatedAt: noon}},
-			Shops:     []pay.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		test(t, s)
 		clean(t, s)
@@ -75,9 +78,9 @@ func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	t.Helper()
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
-		Rail: pay.Rail{ID: "sbx_pix", Method: "pix", Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
-			Fee: pay.Fee{Bps: 99, Flat: 10}, Window: time.Hour},
-		Country: "BRA", OrderID: "order-" + id, Terms: pay.TermsOf(pay.Standard),
+		Rail: acquirer.Rail{ID: "sbx_pix", Method: "pix", Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
+			Fee: money.Fee{Bps: 99, Flat: 10}, Window: time.Hour},
+		Country: "BRA", OrderID: "order-" + id, Terms: tenant.TermsOf(tenant.Standard),
 	}, noon)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +135,7 @@ func TestPaymentComesBackAsItWasWritten(t *testing.T) {
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		for _, scope := range []pay.Scope{
+		for _, scope := range []tenant.Scope{
 			{Merchant: "mer_other", Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: acme.Shop, Live: true},
@@ -140,9 +143,9 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			if _, err := s.Payments.Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments.List(ctx, scope, store.Filter{Limit: 10})
+			list, err := s.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 			must(t, err)
-			if n, err := s.Payments.Count(ctx, scope, store.Filter{}); err != nil || len(list) != 0 || n != 0 {
+			if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
 			}
 		}
@@ -223,7 +226,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
 			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
 		}
-		n, err := s.Payments.Count(ctx, acme, store.Filter{})
+		n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{})
 		must(t, err)
 		o, err := s.Idempotency.Get(ctx, "k")
 		must(t, err)
@@ -333,19 +336,19 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 		id := func(i int) string { return fmt.Sprintf("TXN-%026d", i) }
 		for _, c := range []struct {
 			name   string
-			filter store.Filter
+			filter pay.PaymentFilter
 			total  int64
 			want   []int
 		}{
-			{"all", store.Filter{Limit: 3}, 9, []int{8, 7, 6}},
-			{"a page", store.Filter{Limit: 3, Offset: 7}, 9, []int{1, 0}},
-			{"completed", store.Filter{Status: pay.Completed, Limit: 9}, 3, []int{6, 3, 0}},
-			{"after", store.Filter{After: id(3), Limit: 2}, 9, []int{2, 1}},
-			{"an order", store.Filter{OrderID: "order-" + id(4)[4:], Limit: 9}, 1, []int{4}},
-			{"an order of another status", store.Filter{OrderID: "order-" + id(4)[4:], Status: pay.Completed, Limit: 9}, 0, nil},
-			{"rail and country", store.Filter{Rail: "sbx_pix", Country: "BRA", Limit: 1}, 9, []int{8}},
-			{"another rail", store.Filter{Rail: "sbx_card", Limit: 1}, 0, nil},
-			{"method", store.Filter{Method: "pix", Status: pay.Processing, Limit: 2}, 6, []int{8, 7}},
+			{"all", pay.PaymentFilter{Page: pay.Page{Limit: 3}}, 9, []int{8, 7, 6}},
+			{"a page", pay.PaymentFilter{Page: pay.Page{Limit: 3, Offset: 7}}, 9, []int{1, 0}},
+			{"completed", pay.PaymentFilter{Page: pay.Page{Limit: 9}, Status: pay.Completed}, 3, []int{6, 3, 0}},
+			{"after", pay.PaymentFilter{Page: pay.Page{After: id(3), Limit: 2}}, 9, []int{2, 1}},
+			{"an order", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:]}, 1, []int{4}},
+			{"an order of another status", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:], Status: pay.Completed}, 0, nil},
+			{"rail and country", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_pix", Country: "BRA"}, 9, []int{8}},
+			{"another rail", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_card"}, 0, nil},
+			{"method", pay.PaymentFilter{Page: pay.Page{Limit: 2}, Method: "pix", Status: pay.Processing}, 6, []int{8, 7}},
 		} {
 			list, err := s.Payments.List(ctx, acme, c.filter)
 			must(t, err)
@@ -367,48 +370,9 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 
 func subscribe(t *testing.T, s *store.Store, id string, events ...string) {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{{
-		ID: "wh_" + id, Scope: acme, Version: 1, URL: "https://example.com/" + id, Events: events, Status: pay.Enabled, CreatedAt: noon.Add(-time.Hour),
+	must(t, s.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{{
+		ID: "wh_" + id, Scope: acme, Version: 1, URL: "https://example.com/" + id, Events: events, Status: hook.Enabled, CreatedAt: noon.Add(-time.Hour),
 	}}}))
-}
-
-func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
-	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", pay.AllEvents)
-		subscribe(t, s, "completed", string(pay.PaymentRefunded), string(pay.PaymentCompleted))
-		subscribe(t, s, "failed", string(pay.PaymentFailed))
-		p := stored(t, s, "A")
-		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
-		must(t, s.Commit(ctx, payload(change)))
-
-		due, err := s.Deliveries.Lease(ctx, noon.Add(29*time.Second), noon, 10)
-		must(t, err)
-		if len(due) != 0 {
-			t.Errorf("%d deliveries were free while their maker's lease ran", len(due))
-		}
-		due, err = s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
-		must(t, err)
-		got := map[string]bool{}
-		for _, d := range due {
-			got[d.Delivery.Subscription] = true
-			if string(d.Payload) != `{"id":"evt_A-1"}` {
-				t.Errorf("payload %s", d.Payload)
-			}
-		}
-		if len(due) != 2 || !got["wh_all"] || !got["wh_completed"] {
-			t.Errorf("deliveries for %v, want wh_all and wh_completed", got)
-		}
-		again, err := s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
-		must(t, err)
-		if len(again) != 0 {
-			t.Errorf("%d deliveries were leased twice", len(again))
-		}
-		done := due[0].Delivery.Tried(pay.Try{Code: 200}, noon)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{done}}))
-		if err := s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{done}}); !errors.Is(err, store.ErrStale) {
-			t.Errorf("the outcome of one try written twice: %v, want ErrStale", err)
-		}
-	})
 }
 
 func TestDuePaymentsAreLeasedOnce(t *testing.T) {

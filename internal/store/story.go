@@ -194,18 +194,18 @@ func why(chosen string, passed []string) (text string) {
 func tellPayment(b *strings.Builder, p pay.Payment) {
 	fmt.Fprintf(b, "%s %s, version %d\n", p.ID, p.Status, p.Version)
 	fact := facts(b)
-	fact("amount", fmt.Sprintf("%s, %s at %s", p.Amount, p.Local, p.Rate.Decimal()))
-	if p.RateSource != "" {
-		fact("rate", strings.TrimSpace("of "+p.RateSource+" "+moment(p.RateAt)))
+	fact("amount", fmt.Sprintf("%s, %s at %s", p.Price.Amount, p.Price.Local, p.Price.Rate.Decimal()))
+	if p.Price.Source != "" {
+		fact("rate", strings.TrimSpace("of "+p.Price.Source+" "+moment(p.Price.At)))
 	}
-	if p.Refunded != 0 {
-		fact("refunded", money.New(p.Refunded, p.Local.Currency).String()+", fees "+string(p.FeesOnRefund()))
+	if p.Refunds.Local != 0 {
+		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.FeesOnRefund()))
 	}
-	fact("rail", strings.Join([]string{p.RailID, p.Method, p.Country}, " "))
+	fact("rail", strings.Join([]string{p.Way.RailID, p.Way.Method, p.Way.Country}, " "))
 	fact("order", p.OrderID)
 	fact("shop", fmt.Sprintf("%s of %s, %s", p.Shop, p.Merchant, p.Environment()))
 	fact("replied", string(p.Answered))
-	fact("simulate", string(p.Simulate))
+	fact("simulate", p.Script.Action)
 	fact("created", moment(p.Times.Created))
 	fact("updated", moment(p.Times.Updated))
 	fact("expires", moment(p.Times.Expires))

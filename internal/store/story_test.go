@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -33,7 +34,7 @@ func golden(t *testing.T, name, got string) {
 // How a failing test or an operator sees a payment, the same on both engines.
 func TestStoryTellsAPaymentsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", pay.AllEvents)
+		subscribe(t, s, "all", hook.AllEvents)
 		p := stored(t, s, "A")
 		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
@@ -44,7 +45,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		golden(t, "story-pending.txt", pending)
 
 		p, change = p.Confirm(pay.Notice{
-			ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Approved, Local: p.Local},
+			ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Approved, Local: p.Price.Local},
 		}, routes, "CLM-0", noon.Add(time.Minute))
 		must(t, s.Commit(ctx, payload(change)))
 		have := ledger.Balances{ledger.Pending: balance(t, s, ledger.Pending), ledger.Reserve: balance(t, s, ledger.Reserve)}
@@ -55,8 +56,8 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		must(t, s.Commit(ctx, payload(change)))
 		due, err := s.Deliveries.Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []pay.Delivery{
-			due[0].Delivery.Tried(pay.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{
+			due[0].Delivery.Tried(hook.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
 		}}))
 		refunded, err := s.Story(ctx, p.ID)
 		must(t, err)
@@ -73,7 +74,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 // A withdrawal's story is told like a payment's.
 func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", pay.AllEvents)
+		subscribe(t, s, "all", hook.AllEvents)
 		funded(t, s, 100_00)
 		w, change := openedWallet("A", "one", 0, nil)
 		w.Label, change.Wallets[0].Label = "Ana Souza", "Ana Souza"
@@ -114,11 +115,11 @@ func TestStoryNamesNoShopper(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p, _ := create(t, "A")
 		p.Buyer = pay.Buyer{Email: "ana@example.com", Name: "Ana", IP: "192.0.2.7", Document: "52998224725"}
-		p.Data.QRCode = "00020126"
+		p.Page.Data.QRCode = "00020126"
 		must(t, s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}))
 		story, err := s.Story(ctx, p.ID)
 		must(t, err)
-		for _, secret := range []string{p.Buyer.Email, p.Buyer.Name, p.Buyer.IP, p.Buyer.Document, p.Data.QRCode} {
+		for _, secret := range []string{p.Buyer.Email, p.Buyer.Name, p.Buyer.IP, p.Buyer.Document, p.Page.Data.QRCode} {
 			if strings.Contains(story, secret) {
 				t.Errorf("the story names %q:\n%s", secret, story)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
@@ -34,10 +35,10 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		scope, local := pay.Scope{Merchant: "mer_1", Shop: "shp_1"}, money.New(5400, money.BRL)
+		scope, local := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, money.New(5400, money.BRL)
 		for _, suffix := range []string{"A", "B"} {
-			p := pay.Payment{ID: "TXN-" + suffix, Scope: scope, Version: 1, Status: pay.Expired, Rate: rate, Amount: money.New(1000, money.USD), Local: local,
-				RailID: "1001", Method: "pix", Country: "BRA", Times: pay.Times{Created: at, Updated: at}}
+			p := pay.Payment{ID: "TXN-" + suffix, Scope: scope, Version: 1, Status: pay.Expired, Price: pay.Price{Rate: rate, Amount: money.New(1000, money.USD), Local: local},
+				Way: pay.Way{RailID: "1001", Method: "pix", Country: "BRA"}, Times: pay.Times{Created: at, Updated: at}}
 			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}); err != nil {
 				t.Fatal(err)
 			}

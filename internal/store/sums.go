@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -19,10 +20,10 @@ import (
 // addBalances books all transfers of the batch, one row per merchant and
 // environment.
 func (w *write) addBalances(steps []engine.Step) []engine.Step {
-	deltas := map[books.Tenant]ledger.Balances{}
-	movements := map[books.Tenant]int64{}
+	deltas := map[books.Purse]ledger.Balances{}
+	movements := map[books.Purse]int64{}
 	for _, t := range gather(w.kept, books.TransfersTable.Of, nil) {
-		key := books.Tenant{Merchant: t.Merchant, Live: t.Live}
+		key := books.Purse{Merchant: t.Merchant, Live: t.Live}
 		movements[key] += pay.MovementCount(*t)
 		if deltas[key] == nil {
 			deltas[key] = make(ledger.Balances, len(t.Postings))
@@ -35,7 +36,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 		return steps
 	}
 	rows := engine.NewRows(w.s.DB.Dialect(), balanceRows, len(deltas))
-	for _, key := range slices.SortedFunc(maps.Keys(deltas), books.Tenant.Compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(deltas), books.Purse.Compare) {
 		rows.Text(key.Merchant).Flag(key.Live)
 		for _, account := range ledger.Accounts() {
 			rows.Number(deltas[key][account])
@@ -65,7 +66,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
-		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / base.DayMicros, p.RailID, p.Country, string(p.Status), p.Method}
+		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / base.DayMicros, p.Way.RailID, p.Way.Country, string(p.Status), p.Way.Method}
 		add(key, 1)
 		if p.Stored != "" && p.Stored != pay.Processing {
 			key.status = string(p.Stored)
@@ -84,8 +85,8 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	type tally struct{ n, last int64 }
 	deltas := map[deliveryKind]*tally{}
-	add := func(d *pay.Delivery, status pay.DeliveryStatus, n int64) {
-		if status == pay.DeliveryPending {
+	add := func(d *hook.Delivery, status hook.DeliveryStatus, n int64) {
+		if status == hook.DeliveryPending {
 			return
 		}
 		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}

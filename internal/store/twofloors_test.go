@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/jackc/pgx/v5"
 )
@@ -61,7 +62,7 @@ func TestFloorsOfTwoNodesDoNotDeadlock(t *testing.T) {
 		t.Errorf("the nodes waited for each other %d times", deadlocks)
 	}
 	for _, owner := range owners {
-		b, err := nodes[1].Books.Balances(ctx, pay.Scope{Merchant: owner})
+		b, err := nodes[1].Books.Balances(ctx, tenant.Scope{Merchant: owner})
 		if must(t, err); b[ledger.PaidOut] != 2*rounds {
 			t.Errorf("%s paid out %d, want %d", owner, b[ledger.PaidOut], 2*rounds)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -25,7 +26,7 @@ type write struct {
 	mine  bool // the committer's row is as it left it
 	batch []*waiting
 	won   map[string]struct{} // ids whose guarded statement changed a row
-	funds map[books.Tenant]ledger.Balances
+	funds map[books.Purse]ledger.Balances
 	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
 	look  []engine.Step       // what finds lost guards beforehand
 	// behind are the ids whose guard look found to be lost.
@@ -34,14 +35,14 @@ type write struct {
 	kept []*waiting
 	lost map[*waiting]error
 	sent []webhooks.Dispatch
-	wide []*pay.FanOut // events whose deliveries are made later
+	wide []*hook.FanOut // events whose deliveries are made later
 }
 
 func newWrite(c *committer, batch []*waiting) *write {
 	return &write{
 		s: c.s, c: c, batch: batch,
 		won:    make(map[string]struct{}, 2*len(batch)),
-		funds:  map[books.Tenant]ledger.Balances{},
+		funds:  map[books.Purse]ledger.Balances{},
 		shut:   map[string]struct{}{},
 		behind: map[string]struct{}{},
 		lost:   map[*waiting]error{},

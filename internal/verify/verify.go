@@ -16,7 +16,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed page.html
@@ -28,8 +29,8 @@ var page = template.Must(template.New("page").Parse(source))
 type content struct {
 	Title     string
 	ID        string
-	Level     pay.KYCLevel
-	Status    pay.VerificationStatus
+	Level     tenant.KYCLevel
+	Status    tenant.VerificationStatus
 	Documents []string
 	Error     string
 	Expires   string
@@ -63,17 +64,17 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	_, err := p.app.Verifications.HandIn(r.Context(), r.PathValue("id"), token)
-	var shown *pay.Error
-	if err == nil || errors.As(err, &shown) && shown.Code == pay.CodeConflictState {
+	var shown *problem.Error
+	if err == nil || errors.As(err, &shown) && shown.Code == problem.ConflictState {
 		// The page is read again, so that reloading it sends nothing twice.
 		http.Redirect(w, r, r.URL.Path+"?token="+token, http.StatusSeeOther)
 		return
 	}
-	p.verification(w, r, pay.Verification{}, err)
+	p.verification(w, r, tenant.Verification{}, err)
 }
 
-func (p *pages) verification(w http.ResponseWriter, r *http.Request, v pay.Verification, err error) {
-	var shown *pay.Error
+func (p *pages) verification(w http.ResponseWriter, r *http.Request, v tenant.Verification, err error) {
+	var shown *problem.Error
 	switch {
 	case errors.As(err, &shown):
 		p.show(w, http.StatusNotFound, content{Title: "Verification not found", Missing: true})

@@ -122,17 +122,17 @@ func NewClaim(c pay.Claim) Claim {
 
 func newSummary(p pay.Payment) *TransactionSummary {
 	return &TransactionSummary{
-		ID: p.ID, Status: p.Status, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
-		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency, PaymentMethodID: p.RailID,
-		Country: p.Country, MerchantOrderID: text(p.OrderID),
+		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
+		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, PaymentMethodID: p.Way.RailID,
+		Country: p.Way.Country, MerchantOrderID: text(p.OrderID),
 	}
 }
 
 // CheckoutURL is the hosted page of a payment (CHK-2).
 func CheckoutURL(base string, p pay.Payment) string {
 	address := base + "/c/" + p.ID
-	if p.ReturnURL != "" {
-		address += "?" + url.Values{"returnUrl": {p.ReturnURL}}.Encode()
+	if p.Page.ReturnURL != "" {
+		address += "?" + url.Values{"returnUrl": {p.Page.ReturnURL}}.Encode()
 	}
 	return address
 }

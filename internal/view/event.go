@@ -1,9 +1,13 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // APIVersion is the version of the API that this program speaks (VER-1).
@@ -11,16 +15,16 @@ const APIVersion = "2026-11-21"
 
 // Event is the body of a webhook delivery (EVT-8).
 type Event struct {
-	ID          string          `json:"id"`
-	Type        pay.EventType   `json:"type"`
-	APIVersion  string          `json:"apiVersion"`
-	CreatedAt   Time            `json:"createdAt"`
-	Environment pay.Environment `json:"environment"`
-	MerchantID  string          `json:"merchantId"`
-	ShopID      string          `json:"shopId"`
-	Sequence    int64           `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
-	Request     EventRequest    `json:"request"`
-	Data        EventData       `json:"data"`
+	ID          string             `json:"id"`
+	Type        hook.EventType     `json:"type"`
+	APIVersion  string             `json:"apiVersion"`
+	CreatedAt   Time               `json:"createdAt"`
+	Environment tenant.Environment `json:"environment"`
+	MerchantID  string             `json:"merchantId"`
+	ShopID      string             `json:"shopId"`
+	Sequence    int64              `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
+	Request     EventRequest       `json:"request"`
+	Data        EventData          `json:"data"`
 }
 
 // EventRequest is the API call that caused an event; null where none did.
@@ -40,9 +44,6 @@ type EventPrevious struct {
 	Status pay.Status `json:"status,omitempty" doc:"The object's status before"`
 }
 
-// eventSize holds most events of a payment.
-const eventSize = 1536
-
 // Cause is the API call behind a change; the zero value is none.
 type Cause struct {
 	RequestID, IdempotencyKey string
@@ -57,35 +58,33 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
 	}
-	if e.Session != nil {
+	switch {
+	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
-		return v.append(nil)
-	}
-	if e.Settlement != nil {
+	case e.Settlement != nil:
 		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)
-		return v.append(nil)
-	}
-	if e.Claim != nil {
+	case e.Claim != nil:
 		c := NewClaim(*e.Claim)
 		c.Transaction = newSummary(e.Payment)
 		v.Data.Object = c
-		return v.append(nil)
-	}
-	if e.Wallet != nil {
+	case e.Wallet != nil:
 		v.Data.Object = NewWallet(*e.Wallet, e.Wallet.Unpayable(e.At))
-		return v.append(nil)
-	}
-	if e.Withdrawal != nil {
+	case e.Withdrawal != nil:
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
-		return v.append(nil)
+	default:
+		t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
+		if e.Refund != nil {
+			r := NewRefund(*e.Refund)
+			t.Refund = &r
+		}
+		v.Data.Object = t
 	}
-	t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
-	if e.Refund != nil {
-		r := NewRefund(*e.Refund)
-		t.Refund = &r
-	}
-	v.Data.Object = t
-	return v.append(make([]byte, 0, eventSize))
+	// As a reply is written: nothing is escaped for HTML.
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Shop is a shop as its merchant sees it.
@@ -15,23 +15,23 @@ type Shop struct {
 }
 
 // NewShop shows a shop.
-func NewShop(s pay.Shop) Shop {
+func NewShop(s tenant.Shop) Shop {
 	return Shop{ID: s.ID, Name: s.Name, Slug: s.Slug, CreatedAt: Time{s.CreatedAt}}
 }
 
 // Key is a key as its merchant sees it: never the key itself.
 type Key struct {
-	ID          string          `json:"id" example:"key_01J0000000000000000000000A"`
-	Key         string          `json:"key" example:"sk_test_…abcd" doc:"Masked"`
-	Kind        pay.KeyKind     `json:"kind" enum:"secret,publishable,restricted"`
-	Environment pay.Environment `json:"environment" enum:"sandbox,production"`
-	ShopID      *string         `json:"shopId" doc:"null: it is the whole merchant's"`
-	Rights      []pay.Right     `json:"rights" doc:"What it may do"`
-	Status      string          `json:"status" enum:"active,ended"`
-	CreatedAt   Time            `json:"createdAt"`
-	LastUsedAt  *Time           `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
-	EndsAt      *Time           `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
-	Successor   *string         `json:"successor" doc:"The key that took its place"`
+	ID          string             `json:"id" example:"key_01J0000000000000000000000A"`
+	Key         string             `json:"key" example:"sk_test_…abcd" doc:"Masked"`
+	Kind        tenant.KeyKind     `json:"kind" enum:"secret,publishable,restricted"`
+	Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
+	ShopID      *string            `json:"shopId" doc:"null: it is the whole merchant's"`
+	Rights      []tenant.Right     `json:"rights" doc:"What it may do"`
+	Status      string             `json:"status" enum:"active,ended"`
+	CreatedAt   Time               `json:"createdAt"`
+	LastUsedAt  *Time              `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
+	EndsAt      *Time              `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
+	Successor   *string            `json:"successor" doc:"The key that took its place"`
 }
 
 // The states of a key.
@@ -41,12 +41,12 @@ const (
 )
 
 // NewKey shows a key that was last used at a time; zero: never.
-func NewKey(k pay.Key, used, now time.Time) Key {
+func NewKey(k tenant.Key, used, now time.Time) Key {
 	out := Key{
-		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []pay.Right{}, Status: KeyActive,
+		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []tenant.Right{}, Status: KeyActive,
 		CreatedAt: Time{k.CreatedAt}, LastUsedAt: at(used), EndsAt: at(k.EndsAt), Successor: text(k.Successor),
 	}
-	for _, right := range pay.Rights() {
+	for _, right := range tenant.Rights() {
 		if k.May(right) {
 			out.Rights = append(out.Rights, right)
 		}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Named is an id with its name.
@@ -18,15 +19,15 @@ type Named struct {
 
 // Profile is a merchant (SVC-14).
 type Profile struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Email        string          `json:"email" format:"email"`
-	Industry     string          `json:"industry"`
-	Tier         pay.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
-	TrustScore   int             `json:"trustScore" doc:"0 to 1000"`
-	Environment  pay.Environment `json:"environment" enum:"sandbox,production"`
-	Capabilities Capabilities    `json:"capabilities"`
-	Balance      Buckets         `json:"balance"`
+	ID           string             `json:"id"`
+	Name         string             `json:"name"`
+	Email        string             `json:"email" format:"email"`
+	Industry     string             `json:"industry"`
+	Tier         tenant.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
+	TrustScore   int                `json:"trustScore" doc:"0 to 1000"`
+	Environment  tenant.Environment `json:"environment" enum:"sandbox,production"`
+	Capabilities Capabilities       `json:"capabilities"`
+	Balance      Buckets            `json:"balance"`
 }
 
 // Capabilities is what a merchant may use.
@@ -49,18 +50,18 @@ type Buckets struct {
 
 // Balance is what a merchant has with us (BAL-1, BAL-4).
 type Balance struct {
-	MerchantID        string          `json:"merchantId"`
-	Currency          string          `json:"currency" enum:"USD"`
-	Balance           Buckets         `json:"balance"`
-	LedgerWarnings    []LedgerWarning `json:"ledgerWarnings"`
-	Tier              pay.Tier        `json:"tier"`
-	TrustScore        int             `json:"trustScore"`
-	RollingReservePct Rate            `json:"rollingReservePct" doc:"Percent of each payment"`
-	WithdrawalFeeUSD  Money           `json:"withdrawalFeeUsd"`
-	RefundFees        pay.RefundFees  `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
-	FeeSummary        FeeSummary      `json:"feeSummary" doc:"Of the last 90 days"`
-	Movements         []Movement      `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
-	ReserveSchedule   []Release       `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
+	MerchantID        string            `json:"merchantId"`
+	Currency          string            `json:"currency" enum:"USD"`
+	Balance           Buckets           `json:"balance"`
+	LedgerWarnings    []LedgerWarning   `json:"ledgerWarnings"`
+	Tier              tenant.Tier       `json:"tier"`
+	TrustScore        int               `json:"trustScore"`
+	RollingReservePct Rate              `json:"rollingReservePct" doc:"Percent of each payment"`
+	WithdrawalFeeUSD  Money             `json:"withdrawalFeeUsd"`
+	RefundFees        tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
+	FeeSummary        FeeSummary        `json:"feeSummary" doc:"Of the last 90 days"`
+	Movements         []Movement        `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
+	ReserveSchedule   []Release         `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
 }
 
 // LedgerWarning is something about the books that a person should see.
@@ -153,7 +154,7 @@ type Method struct {
 	Name             string           `json:"name"`
 	Country          string           `json:"country" doc:"ISO 3166 alpha-2"`
 	CountryISO3      string           `json:"countryIso3" doc:"ISO 3166 alpha-3"`
-	Channel          pay.Channel      `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
+	Channel          acquirer.Channel `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
 	ImageURL         string           `json:"imageUrl,omitempty"`
 	Currencies       []money.Currency `json:"currencies"`
 	CurrencyLimits   []Limit          `json:"currencyLimits"`
@@ -175,7 +176,7 @@ type MethodFee struct {
 
 // NewMethod shows a rail. reason says why it cannot be charged now, "" when it
 // can. usd converts a local amount, false where no rate is known.
-func NewMethod(r pay.Rail, alpha2, reason string, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
+func NewMethod(r acquirer.Rail, alpha2, reason string, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
 	m := Method{
 		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,
 		Channel: r.Channel, ImageURL: r.ImageURL, Currencies: []money.Currency{}, CurrencyLimits: []Limit{},

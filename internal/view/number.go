@@ -15,7 +15,10 @@ type Money struct{ money.Amount }
 
 // MarshalJSON writes the shortest exact decimal.
 func (m Money) MarshalJSON() ([]byte, error) {
-	return m.append(make([]byte, 0, 16)), nil
+	if m.Currency == "" {
+		return []byte("0"), nil
+	}
+	return m.AppendDecimal(make([]byte, 0, 16)), nil
 }
 
 // Schema tells the OpenAPI document what MarshalJSON writes.
@@ -42,7 +45,10 @@ type Time struct{ time.Time }
 
 // MarshalJSON writes ISO 8601.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return t.append(make([]byte, 0, 28)), nil
+	utc := t.UTC()
+	b := utc.AppendFormat(append(make([]byte, 0, 28), '"'), time.RFC3339) // which is quick; it ends with a Z
+	ms := utc.Nanosecond() / int(time.Millisecond)
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'), nil
 }
 
 // Schema tells the OpenAPI document what MarshalJSON writes.

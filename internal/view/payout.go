@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Wallet is where withdrawals are paid to (PAYOUT-1).
@@ -93,14 +94,14 @@ func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 
 // Verification is an attempt to verify a merchant (KYC-1).
 type Verification struct {
-	VerificationID    string                 `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Level             pay.KYCLevel           `json:"level" enum:"basic,enhanced"`
-	Status            pay.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
-	URL               string                 `json:"url" doc:"The page where the merchant continues; keep it secret"`
-	ExpiresAt         Time                   `json:"expiresAt"`
-	RequiredDocuments []string               `json:"requiredDocuments"`
-	LastError         *VerificationError     `json:"lastError"`
-	CreatedAt         Time                   `json:"createdAt"`
+	VerificationID    string                    `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Level             tenant.KYCLevel           `json:"level" enum:"basic,enhanced"`
+	Status            tenant.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
+	URL               string                    `json:"url" doc:"The page where the merchant continues; keep it secret"`
+	ExpiresAt         Time                      `json:"expiresAt"`
+	RequiredDocuments []string                  `json:"requiredDocuments"`
+	LastError         *VerificationError        `json:"lastError"`
+	CreatedAt         Time                      `json:"createdAt"`
 }
 
 // VerificationError says why a verification was rejected.
@@ -110,7 +111,7 @@ type VerificationError struct {
 }
 
 // NewVerification shows a verification whose page is at url.
-func NewVerification(v pay.Verification, url string) Verification {
+func NewVerification(v tenant.Verification, url string) Verification {
 	out := Verification{
 		VerificationID: v.ID, Level: v.Level, Status: v.Status, URL: url, ExpiresAt: Time{v.ExpiresAt},
 		RequiredDocuments: v.Documents(), CreatedAt: Time{v.CreatedAt},

@@ -105,13 +105,18 @@ type Movement struct {
 func NewMovements(list []pay.Movement) []Movement {
 	shown := make([]Movement, 0, len(list))
 	for _, m := range list {
-		shown = append(shown, Movement{
-			ID: m.ID, Type: m.Type, Amount: USD(m.Amount), Bucket: string(m.Bucket), BalanceAfter: USD(m.BalanceAfter),
-			TransactionID: text(m.Payment), ClaimID: text(m.Claim), SettlementID: text(m.Settlement), WithdrawalID: text(m.Withdrawal),
-			Description: m.Text, CreatedAt: Time{m.At},
-		})
+		shown = append(shown, NewMovement(m))
 	}
 	return shown
+}
+
+// NewMovement shows a movement.
+func NewMovement(m pay.Movement) Movement {
+	return Movement{
+		ID: m.ID, Type: m.Type, Amount: USD(m.Amount), Bucket: string(m.Bucket), BalanceAfter: USD(m.BalanceAfter),
+		TransactionID: text(m.Payment), ClaimID: text(m.Claim), SettlementID: text(m.Settlement), WithdrawalID: text(m.Withdrawal),
+		Description: m.Text, CreatedAt: Time{m.At},
+	}
 }
 
 // Release is a day on which a part of the reserve becomes available.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Created is the reply to a create call (PAY-9).
@@ -146,19 +147,19 @@ type PaymentData struct {
 func NewCreated(p pay.Payment, checkoutURL string) Created {
 	if p.Answered == pay.Processing {
 		// A replay shows what was known then; all these may have come since.
-		p.FormURL, p.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
+		p.Page.FormURL, p.Page.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
 	}
 	c := Created{
-		TransactionID: p.ID, Status: p.Answered, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
-		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency, FxRate: Rate{p.Rate},
-		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees),
-		Settlement:     CreatedSettlement{newSettling(pay.Payment{Delay: p.Delay}), USD(p.Reserve)},
+		TransactionID: p.ID, Status: p.Answered, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
+		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, FxRate: Rate{p.Price.Rate},
+		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees),
+		Settlement:     CreatedSettlement{newSettling(pay.Payment{Terms: pay.PaymentTerms{Delay: p.Terms.Delay}}), USD(p.Terms.Reserve)},
 		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.OrderID),
 		ExpiresAt: Time{deadline(p)}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
 	c.AmountRequested, c.CurrencyRequested = requested(p)
 	c.Description, c.Metadata, c.LineItems = p.Purchase.Description, p.Purchase.Metadata, newLineItems(p.Purchase.Items)
-	if p.Hosted {
+	if p.Page.Hosted {
 		c.CheckoutURL = CheckoutURL(checkoutURL, p)
 	}
 	return c
@@ -175,26 +176,26 @@ func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
 // formURL is where a direct charge is paid. Of a hosted checkout only our own pages are
 // told: the integrator never sees the provider's (CHK-1).
 func formURL(p pay.Payment, checkoutURL string) *string {
-	if p.Hosted && p.FormURL != PageURL(checkoutURL, p.ID) {
+	if p.Page.Hosted && p.Page.FormURL != PageURL(checkoutURL, p.ID) {
 		return nil
 	}
-	return text(p.FormURL)
+	return text(p.Page.FormURL)
 }
 
 // deadline is until when the shopper may pay.
 func deadline(p pay.Payment) time.Time {
 	if p.Times.Expires.IsZero() {
-		return p.Times.Created.Add(p.Window)
+		return p.Times.Created.Add(p.Way.Window)
 	}
 	return p.Times.Expires
 }
 
 // requested is what the shop asked for, where that was in another currency than USD.
 func requested(p pay.Payment) (*Money, money.Currency) {
-	if p.Asked.Currency == "" {
+	if p.Price.Asked.Currency == "" {
 		return nil, ""
 	}
-	return &Money{p.Asked}, p.Asked.Currency
+	return &Money{p.Price.Asked}, p.Price.Asked.Currency
 }
 
 func newLineItems(items []pay.LineItem) (list []LineItem) {
@@ -207,10 +208,10 @@ func newLineItems(items []pay.LineItem) (list []LineItem) {
 // NewTransaction shows a payment as lists do.
 func NewTransaction(p pay.Payment) Transaction {
 	t := Transaction{
-		ID: p.ID, Status: p.Status, Amount: Money{p.Amount}, Currency: string(p.Amount.Currency),
-		AmountLocal: Money{p.Local}, CurrencyLocal: p.Local.Currency,
-		PaymentMethodID: p.RailID, PaymentMethod: p.Method, Country: p.Country, Fees: newFees(p.Fees), Settlement: newSettling(p),
-		RefundedAmountLocal: Money{money.New(p.Refunded, p.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
+		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
+		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency,
+		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees), Settlement: newSettling(p),
+		RefundedAmountLocal: Money{money.New(p.Refunds.Local, p.Price.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
 		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.OrderID),
 	}
 	t.AmountRequested, t.CurrencyRequested = requested(p)
@@ -226,8 +227,8 @@ func NewTransaction(p pay.Payment) Transaction {
 
 // ForShop adds what create told, and the customer.
 func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
-	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
-	if p.Hosted {
+	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Price.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
+	if p.Page.Hosted {
 		t.CheckoutURL = CheckoutURL(checkoutURL, p)
 	}
 	t.UserName, t.UserEmail, t.DocumentID = text(p.Buyer.Name), text(p.Buyer.Email), text(p.Buyer.Document)
@@ -244,29 +245,29 @@ func (t Transaction) WithData(p pay.Payment, checkoutURL string) Transaction {
 func newPaymentData(p pay.Payment, checkoutURL string) PaymentData {
 	d := PaymentData{ExpiresAt: at(p.Times.Expires)}
 	image := checkoutURL + "/pay/" + p.ID
-	switch p.Method {
+	switch p.Way.Method {
 	case "pix":
-		d.Type, d.QRCode, d.QRCodeImageURL = "pix", p.Data.QRCode, image+"/qr.svg"
+		d.Type, d.QRCode, d.QRCodeImageURL = "pix", p.Page.Data.QRCode, image+"/qr.svg"
 	case "spei":
-		d.Type, d.CLABE, d.BankName, d.Beneficiary, d.Reference = "spei", p.Data.CLABE, p.Data.Bank, p.Data.Beneficiary, p.Data.Reference
+		d.Type, d.CLABE, d.BankName, d.Beneficiary, d.Reference = "spei", p.Page.Data.CLABE, p.Page.Data.Bank, p.Page.Data.Beneficiary, p.Page.Data.Reference
 	case "cash", "oxxo", "voucher", "boleto":
-		d.Type, d.Reference, d.Barcode, d.BarcodeImageURL = "voucher", p.Data.Reference, p.Data.Barcode, image+"/barcode.svg"
+		d.Type, d.Reference, d.Barcode, d.BarcodeImageURL = "voucher", p.Page.Data.Reference, p.Page.Data.Barcode, image+"/barcode.svg"
 		d.VoucherURL = image
 	default:
 		d = PaymentData{Type: "redirect"}
 	}
-	if p.FormURL == "" { // no provider took it
+	if p.Page.FormURL == "" { // no provider took it
 		d = PaymentData{}
 	}
 	return d
 }
 
-func newFees(f pay.Fees) Fees {
+func newFees(f tenant.Fees) Fees {
 	return Fees{USD(f.Platform), USD(f.Provider + f.Flat), USD(f.Network), USD(f.Total())}
 }
 
 func newSettling(p pay.Payment) Settling {
-	s := Settling{Type: "delayed", Delay: duration(p.Delay), Status: "pending"}
+	s := Settling{Type: "delayed", Delay: duration(p.Terms.Delay), Status: "pending"}
 	switch p.Settlement {
 	case pay.BatchClosed:
 		s.Status = "settled"

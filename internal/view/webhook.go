@@ -5,30 +5,30 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 // Subscription is a webhook subscription (HOOK-3).
 type Subscription struct {
-	ID                      string                 `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	URL                     string                 `json:"url"`
-	Events                  []string               `json:"events" doc:"Event names, or * for all"`
-	EventsVersion           pay.EventsVersion      `json:"eventsVersion" doc:"The set of event types that * stands for"`
-	Managed                 bool                   `json:"managed" doc:"The URL is an inbox at the service"`
-	Status                  pay.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
-	DisabledReason          *string                `json:"disabledReason"`
-	Description             *string                `json:"description"`
-	Secret                  string                 `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
-	SecretPreview           string                 `json:"secretPreview"`
-	PreviousSecretExpiresAt *Time                  `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the previous secret signs too"`
-	CreatedAt               Time                   `json:"createdAt"`
-	UpdatedAt               Time                   `json:"updatedAt"`
-	LastDeliveryAt          *Time                  `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
+	ID                      string                  `json:"id" example:"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	URL                     string                  `json:"url"`
+	Events                  []string                `json:"events" doc:"Event names, or * for all"`
+	EventsVersion           hook.EventsVersion      `json:"eventsVersion" doc:"The set of event types that * stands for"`
+	Managed                 bool                    `json:"managed" doc:"The URL is an inbox at the service"`
+	Status                  hook.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
+	DisabledReason          *string                 `json:"disabledReason"`
+	Description             *string                 `json:"description"`
+	Secret                  string                  `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
+	SecretPreview           string                  `json:"secretPreview"`
+	PreviousSecretExpiresAt *Time                   `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the previous secret signs too"`
+	CreatedAt               Time                    `json:"createdAt"`
+	UpdatedAt               Time                    `json:"updatedAt"`
+	LastDeliveryAt          *Time                   `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
 }
 
 // NewSubscription shows a subscription, without its secret.
-func NewSubscription(s pay.Subscription) Subscription {
+func NewSubscription(s hook.Subscription) Subscription {
 	return Subscription{
 		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), EventsVersion: s.EventsVersion, Managed: s.Managed, Status: s.Status,
 		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
@@ -39,26 +39,26 @@ func NewSubscription(s pay.Subscription) Subscription {
 
 // Delivery is one event on its way to one endpoint, as lists show it (HOOK-22).
 type Delivery struct {
-	ID                  string             `json:"id" example:"wd_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The header X-Service-Delivery has the same with dlv_"`
-	SubscriptionID      string             `json:"subscriptionId"`
-	EventID             string             `json:"eventId"`
-	Event               pay.EventType      `json:"event"`
-	URL                 string             `json:"url" doc:"Where the subscription points now"`
-	Status              pay.DeliveryStatus `json:"status" enum:"pending,delivered,failed,dead_letter"`
-	Attempts            int                `json:"attempts" doc:"Tries so far; a replay adds to them"`
-	MaxAttempts         int                `json:"maxAttempts" doc:"Tries after which it is a dead letter; a replay adds to them"`
-	NextAttemptAt       *Time              `json:"nextAttemptAt" nullable:"true"`
-	LastAttemptAt       *Time              `json:"lastAttemptAt" nullable:"true"`
-	LastStatusCode      *int               `json:"lastStatusCode" doc:"Null when there was no answer"`
-	LastError           DeliveryError      `json:"lastError"`
-	LastResponseSnippet *string            `json:"lastResponseSnippet" doc:"The start of the answer, at most 1 KB"`
-	LastDurationMs      *int64             `json:"lastDurationMs"`
-	CreatedAt           Time               `json:"createdAt"`
-	DeliveredAt         *Time              `json:"deliveredAt" nullable:"true"`
+	ID                  string              `json:"id" example:"wd_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The header X-Service-Delivery has the same with dlv_"`
+	SubscriptionID      string              `json:"subscriptionId"`
+	EventID             string              `json:"eventId"`
+	Event               hook.EventType      `json:"event"`
+	URL                 string              `json:"url" doc:"Where the subscription points now"`
+	Status              hook.DeliveryStatus `json:"status" enum:"pending,delivered,failed,dead_letter"`
+	Attempts            int                 `json:"attempts" doc:"Tries so far; a replay adds to them"`
+	MaxAttempts         int                 `json:"maxAttempts" doc:"Tries after which it is a dead letter; a replay adds to them"`
+	NextAttemptAt       *Time               `json:"nextAttemptAt" nullable:"true"`
+	LastAttemptAt       *Time               `json:"lastAttemptAt" nullable:"true"`
+	LastStatusCode      *int                `json:"lastStatusCode" doc:"Null when there was no answer"`
+	LastError           DeliveryError       `json:"lastError"`
+	LastResponseSnippet *string             `json:"lastResponseSnippet" doc:"The start of the answer, at most 1 KB"`
+	LastDurationMs      *int64              `json:"lastDurationMs"`
+	CreatedAt           Time                `json:"createdAt"`
+	DeliveredAt         *Time               `json:"deliveredAt" nullable:"true"`
 }
 
 // NewDelivery shows a delivery to a subscription.
-func NewDelivery(d pay.Delivery, s pay.Subscription) Delivery {
+func NewDelivery(d hook.Delivery, s hook.Subscription) Delivery {
 	v := Delivery{
 		ID: d.ID, SubscriptionID: d.Subscription, EventID: d.Event, Event: d.EventType, URL: s.URL, Status: d.Status,
 		Attempts: d.Attempts, MaxAttempts: d.Budget, NextAttemptAt: at(d.DueAt), CreatedAt: Time{d.CreatedAt}, DeliveredAt: at(d.DeliveredAt),
@@ -104,7 +104,7 @@ type Attempt struct {
 	ResponseSnippet *string       `json:"responseSnippet" doc:"The start of the answer; 256 bytes of all but the last"`
 }
 
-func newAttempt(a pay.Attempted) Attempt {
+func newAttempt(a hook.Attempted) Attempt {
 	v := Attempt{At: Time{timeOf(a.At)}, Error: DeliveryError(a.Error), DurationMs: a.Ms, ResponseSnippet: text(a.Snippet)}
 	if a.Code != 0 {
 		v.StatusCode = &a.Code
@@ -113,7 +113,7 @@ func newAttempt(a pay.Attempted) Attempt {
 }
 
 // NewDeliveryDetail shows one delivery with everything about it.
-func NewDeliveryDetail(d pay.Delivery, s pay.Subscription, payload []byte) DeliveryDetail {
+func NewDeliveryDetail(d hook.Delivery, s hook.Subscription, payload []byte) DeliveryDetail {
 	v := DeliveryDetail{Delivery: NewDelivery(d, s), Payload: payload, AttemptLog: []Attempt{}}
 	for _, a := range d.Log() {
 		v.AttemptLog = append(v.AttemptLog, newAttempt(a))
@@ -134,16 +134,16 @@ func (Payload) Schema(huma.Registry) *huma.Schema {
 
 // Replay is the answer to a replay (HOOK-26).
 type Replay struct {
-	OK             bool               `json:"ok"`
-	DeliveryID     string             `json:"deliveryId"`
-	PreviousStatus pay.DeliveryStatus `json:"previousStatus" enum:"failed,dead_letter"`
-	NewStatus      pay.DeliveryStatus `json:"newStatus" enum:"pending"`
-	NextAttemptAt  Time               `json:"nextAttemptAt"`
-	Note           string             `json:"note"`
+	OK             bool                `json:"ok"`
+	DeliveryID     string              `json:"deliveryId"`
+	PreviousStatus hook.DeliveryStatus `json:"previousStatus" enum:"failed,dead_letter"`
+	NewStatus      hook.DeliveryStatus `json:"newStatus" enum:"pending"`
+	NextAttemptAt  Time                `json:"nextAttemptAt"`
+	Note           string              `json:"note"`
 }
 
 // NewReplay shows a replay.
-func NewReplay(delivery string, previous, status pay.DeliveryStatus, next time.Time) Replay {
+func NewReplay(delivery string, previous, status hook.DeliveryStatus, next time.Time) Replay {
 	return Replay{
 		OK: true, DeliveryID: delivery, PreviousStatus: previous, NewStatus: status, NextAttemptAt: Time{next},
 		Note: "The delivery is sent again within 5 seconds, with a fresh set of tries. Its id and its event's id stay the same.",
@@ -155,7 +155,7 @@ type Received struct {
 	ID         string          `json:"id" example:"inb_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	DeliveryID string          `json:"deliveryId"`
 	EventID    string          `json:"eventId"`
-	Event      pay.EventType   `json:"event"`
+	Event      hook.EventType  `json:"event"`
 	ReceivedAt Time            `json:"receivedAt"`
 	Headers    ReceivedHeaders `json:"headers" doc:"As an endpoint of your own would get them"`
 	Payload    Payload         `json:"payload"`
@@ -172,7 +172,7 @@ type ReceivedHeaders struct {
 }
 
 // NewReceived shows what an inbox got.
-func NewReceived(r pay.Received) Received {
+func NewReceived(r hook.Received) Received {
 	h := r.Header
 	return Received{
 		ID: r.ID, DeliveryID: r.Delivery, EventID: r.Event, Event: r.EventType, ReceivedAt: Time{r.At},

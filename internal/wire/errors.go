@@ -14,6 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/danielgtaylor/huma/v2"
@@ -27,71 +28,77 @@ type Shown struct {
 }
 
 // table is the one from a code to its HTTP status and type (ERR-2, ERR-3).
-var table = map[pay.Code]Shown{
-	pay.CodeMissingCredentials:   {401, "authentication_error"},
-	pay.CodeInvalidAPIKey:        {401, "authentication_error"},
-	pay.CodeInvalidToken:         {401, "authentication_error"},
-	pay.CodeTokenExpired:         {401, "authentication_error"},
-	pay.CodeShopRequired:         {401, "authentication_error"},
-	pay.CodeProductionKeyRefused: {400, "invalid_request_error"},
-	pay.CodeKeyKindNotAllowed:    {403, "permission_error"},
-	pay.CodeForbidden:            {403, "permission_error"},
+var table = map[problem.Code]Shown{
+	problem.MissingCredentials:   {401, "authentication_error"},
+	problem.InvalidAPIKey:        {401, "authentication_error"},
+	problem.InvalidToken:         {401, "authentication_error"},
+	problem.TokenExpired:         {401, "authentication_error"},
+	problem.ShopRequired:         {401, "authentication_error"},
+	problem.ProductionKeyRefused: {400, "invalid_request_error"},
+	problem.KeyKindNotAllowed:    {403, "permission_error"},
+	problem.Forbidden:            {403, "permission_error"},
 
-	pay.CodeContentTypeRequired: {415, "invalid_request_error"},
-	pay.CodeInvalidJSON:         {400, "invalid_request_error"},
-	pay.CodeInvalidRequest:      {400, "invalid_request_error"},
-	pay.CodeMissingField:        {400, "invalid_request_error"},
-	pay.CodeNotFound:            {404, "invalid_request_error"},
-	pay.CodeMethodNotAllowed:    {405, "invalid_request_error"},
-	pay.CodePayloadTooLarge:     {413, "invalid_request_error"},
+	problem.ContentTypeRequired: {415, "invalid_request_error"},
+	problem.InvalidJSON:         {400, "invalid_request_error"},
+	problem.InvalidRequest:      {400, "invalid_request_error"},
+	problem.MissingField:        {400, "invalid_request_error"},
+	problem.NotFound:            {404, "invalid_request_error"},
+	problem.MethodNotAllowed:    {405, "invalid_request_error"},
+	problem.PayloadTooLarge:     {413, "invalid_request_error"},
 
-	pay.CodeUnsupportedMethod:   {400, "invalid_request_error"},
-	pay.CodeUnsupportedCountry:  {400, "invalid_request_error"},
-	pay.CodeUnsupportedCurrency: {400, "invalid_request_error"},
-	pay.CodeAmountInvalid:       {400, "invalid_request_error"},
-	pay.CodeAmountBelowMinimum:  {400, "invalid_request_error"},
-	pay.CodeAmountAboveMaximum:  {400, "invalid_request_error"},
-	pay.CodeAmountOutOfLimits:   {422, "invalid_request_error"},
+	problem.UnsupportedMethod:   {400, "invalid_request_error"},
+	problem.UnsupportedCountry:  {400, "invalid_request_error"},
+	problem.UnsupportedCurrency: {400, "invalid_request_error"},
+	problem.AmountInvalid:       {400, "invalid_request_error"},
+	problem.AmountBelowMinimum:  {400, "invalid_request_error"},
+	problem.AmountAboveMaximum:  {400, "invalid_request_error"},
+	problem.AmountOutOfLimits:   {422, "invalid_request_error"},
 
-	pay.CodeIdempotencyConflict: {409, "idempotency_error"},
-	pay.CodeConflictState:       {409, "conflict_error"},
+	problem.IdempotencyConflict: {409, "idempotency_error"},
+	problem.ConflictState:       {409, "conflict_error"},
 
-	pay.CodeCardDeclined:      {402, "card_error"},
-	pay.CodeInsufficientFunds: {402, "card_error"},
-	pay.CodeExpiredCard:       {402, "card_error"},
-	pay.CodeFraudBlocked:      {402, "card_error"},
-	pay.CodeKYCRequired:       {402, "card_error"},
-	pay.CodeThreeDSRequired:   {402, "card_error"},
-	pay.CodeThreeDSFailed:     {402, "card_error"},
+	problem.CardDeclined:      {402, "card_error"},
+	problem.InsufficientFunds: {402, "card_error"},
+	problem.ExpiredCard:       {402, "card_error"},
+	problem.FraudBlocked:      {402, "card_error"},
+	problem.KYCRequired:       {402, "card_error"},
+	problem.ThreeDSRequired:   {402, "card_error"},
+	problem.ThreeDSFailed:     {402, "card_error"},
 
-	pay.CodeBalanceInsufficient:   {422, "balance_error"},
-	pay.CodeSettlementAlreadyPaid: {409, "conflict_error"},
-	pay.CodeClaimAlreadyResolved:  {409, "conflict_error"},
-	pay.CodeRateLimited:           {429, "rate_limit_error"},
+	problem.BalanceInsufficient:   {422, "balance_error"},
+	problem.SettlementAlreadyPaid: {409, "conflict_error"},
+	problem.ClaimAlreadyResolved:  {409, "conflict_error"},
+	problem.RateLimited:           {429, "rate_limit_error"},
 
-	pay.CodeShopNotFound:                    {404, "invalid_request_error"},
-	pay.CodeMerchantNotFound:                {404, "invalid_request_error"},
-	pay.CodeTransactionNotFound:             {404, "invalid_request_error"},
-	pay.CodeCheckoutSessionNotFound:         {404, "invalid_request_error"},
-	pay.CodeCheckoutSessionAlreadyCompleted: {409, "conflict_error"},
-	pay.CodeSettlementNotFound:              {404, "invalid_request_error"},
-	pay.CodeClaimNotFound:                   {404, "invalid_request_error"},
-	pay.CodeWalletNotFound:                  {404, "invalid_request_error"},
-	pay.CodeWithdrawalNotFound:              {404, "invalid_request_error"},
-	pay.CodeWebhookNotFound:                 {404, "invalid_request_error"},
-	pay.CodeWebhookDeliveryNotFound:         {404, "invalid_request_error"},
-	pay.CodeEventNotFound:                   {404, "invalid_request_error"},
+	problem.ShopNotFound:                    {404, "invalid_request_error"},
+	problem.MerchantNotFound:                {404, "invalid_request_error"},
+	problem.TransactionNotFound:             {404, "invalid_request_error"},
+	problem.CheckoutSessionNotFound:         {404, "invalid_request_error"},
+	problem.CheckoutSessionAlreadyCompleted: {409, "conflict_error"},
+	problem.SettlementNotFound:              {404, "invalid_request_error"},
+	problem.ClaimNotFound:                   {404, "invalid_request_error"},
+	problem.WalletNotFound:                  {404, "invalid_request_error"},
+	problem.WithdrawalNotFound:              {404, "invalid_request_error"},
+	problem.WebhookNotFound:                 {404, "invalid_request_error"},
+	problem.WebhookDeliveryNotFound:         {404, "invalid_request_error"},
+	problem.EventNotFound:                   {404, "invalid_request_error"},
 
-	pay.CodeCascadeExhausted:   {422, "routing_error"},
-	pay.CodeServiceUnavailable: {503, "api_error"},
-	pay.CodeInternal:           {500, "api_error"},
+	problem.CascadeExhausted:   {422, "routing_error"},
+	problem.ServiceUnavailable: {503, "api_error"},
+	problem.Internal:           {500, "api_error"},
 }
 
 // Of returns how a code is shown.
-func Of(code pay.Code) Shown { return table[code] }
+func Of(code problem.Code) Shown { return table[code] }
+
+// Unauthorized reports whether credentials were refused.
+func Unauthorized(err error) bool {
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && Of(shown.Code).Status == http.StatusUnauthorized
+}
 
 // Codes lists every code, sorted.
-func Codes() []pay.Code { return slices.Sorted(maps.Keys(table)) }
+func Codes() []problem.Code { return slices.Sorted(maps.Keys(table)) }
 
 // Envelope is the body of every error (ERR-1).
 type Envelope struct {
@@ -102,32 +109,32 @@ type Envelope struct {
 
 // Problem is an error as a client sees it.
 type Problem struct {
-	Code      pay.Code `json:"code" doc:"Stable; switch on it"`
-	Type      string   `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
-	Message   string   `json:"message" doc:"For people"`
-	Param     string   `json:"param,omitempty" doc:"The offending field"`
-	Decline   string   `json:"decline_code,omitempty" doc:"The card's decline reason"`
-	RequestID string   `json:"requestId"`
-	Details   *Details `json:"details,omitempty"`
+	Code      problem.Code `json:"code" doc:"Stable; switch on it"`
+	Type      string       `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
+	Message   string       `json:"message" doc:"For people"`
+	Param     string       `json:"param,omitempty" doc:"The offending field"`
+	Decline   string       `json:"decline_code,omitempty" doc:"The card's decline reason"`
+	RequestID string       `json:"requestId"`
+	Details   *Details     `json:"details,omitempty"`
 }
 
 // Details is what a client may act on.
 type Details struct {
-	Issues        []pay.Issue        `json:"issues,omitempty"`
-	MissingFields []string           `json:"missingFields,omitempty"`
-	HelpURL       string             `json:"helpUrl,omitempty" doc:"A page for people about this error"`
-	Limit         *Bounds            `json:"limit,omitempty"`
-	BoundViolated string             `json:"boundViolated,omitempty" enum:"min,max"`
-	Reason        string             `json:"reason,omitempty"`
-	ExistingTxID  string             `json:"existingTxId,omitempty"`
-	TransactionID string             `json:"transactionId,omitempty"`
-	RedirectURL   string             `json:"redirectUrl,omitempty"`
-	Attempts      []pay.AttemptTrace `json:"attempts,omitempty"`
-	From          pay.Status         `json:"from,omitempty"`
-	Action        string             `json:"action,omitempty"`
-	Right         string             `json:"right,omitempty" doc:"The right that the key lacks"`
-	Balance       *Shortfall         `json:"balance,omitempty" doc:"What there is for this, and what was requested"`
-	ReplayID      string             `json:"replayId,omitempty" doc:"The replay that is running"`
+	Issues        []problem.Issue        `json:"issues,omitempty"`
+	MissingFields []string               `json:"missingFields,omitempty"`
+	HelpURL       string                 `json:"helpUrl,omitempty" doc:"A page for people about this error"`
+	Limit         *Bounds                `json:"limit,omitempty"`
+	BoundViolated string                 `json:"boundViolated,omitempty" enum:"min,max"`
+	Reason        string                 `json:"reason,omitempty"`
+	ExistingTxID  string                 `json:"existingTxId,omitempty"`
+	TransactionID string                 `json:"transactionId,omitempty"`
+	RedirectURL   string                 `json:"redirectUrl,omitempty"`
+	Attempts      []problem.AttemptTrace `json:"attempts,omitempty"`
+	From          string                 `json:"from,omitempty"`
+	Action        string                 `json:"action,omitempty"`
+	Right         string                 `json:"right,omitempty" doc:"The right that the key lacks"`
+	Balance       *Shortfall             `json:"balance,omitempty" doc:"What there is for this, and what was requested"`
+	ReplayID      string                 `json:"replayId,omitempty" doc:"The replay that is running"`
 }
 
 // Shortfall is what a balance has for something, and what was asked for.
@@ -155,10 +162,10 @@ func (e *Envelope) GetStatus() int { return e.status }
 // ContentType is for huma, which would say application/problem+json.
 func (e *Envelope) ContentType(string) string { return "application/json" }
 
-// Show returns an error as it is shown. What is no *pay.Error is a fault: it is
+// Show returns an error as it is shown. What is no *problem.Error is a fault: it is
 // logged here, once, and told as internal_error.
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
-	var shown *pay.Error
+	var shown *problem.Error
 	if !errors.As(err, &shown) {
 		log.ErrorContext(ctx, "a request failed", "error", err)
 		shown = Fault()
@@ -167,8 +174,8 @@ func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 }
 
 // Fault is what is told of a fault: nothing of the inside.
-func Fault() *pay.Error {
-	return pay.NewError(pay.CodeInternal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
+func Fault() *problem.Error {
+	return problem.New(problem.Internal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
 type referenceKey struct{}
@@ -178,7 +185,7 @@ func WithReference(ctx context.Context, page string) context.Context {
 	return context.WithValue(ctx, referenceKey{}, page)
 }
 
-func newEnvelope(ctx context.Context, e *pay.Error) *Envelope {
+func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 	to := table[e.Code]
 	if page, ok := ctx.Value(referenceKey{}).(string); ok && e.Details.HelpURL == "" {
 		linked := *e
@@ -228,7 +235,7 @@ const (
 )
 
 // Coded is an issue of one field with a code of its own.
-func Coded(code pay.Code, path, message string) error {
+func Coded(code problem.Code, path, message string) error {
 	return &huma.ErrorDetail{Location: path, Message: codeMark + string(code) + ":" + message}
 }
 
@@ -250,47 +257,47 @@ var Adopt = sync.OnceFunc(func() {
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newEnvelope(ctx, pay.NewError(pay.CodePayloadTooLarge, "the body is larger than this endpoint takes, 1 MiB but for evidence: send less at a time"))
+		return newEnvelope(ctx, problem.New(problem.PayloadTooLarge, "the body is larger than this endpoint takes, 1 MiB but for evidence: send less at a time"))
 	case http.StatusUnsupportedMediaType:
 		return newEnvelope(ctx, contentType())
 	case http.StatusRequestTimeout:
-		return newEnvelope(ctx, pay.NewError(pay.CodeInvalidRequest, "the body did not arrive in time: send it again"))
+		return newEnvelope(ctx, problem.New(problem.InvalidRequest, "the body did not arrive in time: send it again"))
 	case http.StatusInternalServerError:
-		var refused *pay.Error // by who reads the body
+		var refused *problem.Error // by who reads the body
 		if errors.As(errors.Join(errs...), &refused) {
 			return newEnvelope(ctx, refused)
 		}
 		return newEnvelope(ctx, Fault())
 	}
-	e := pay.NewError(pay.CodeInvalidRequest, message)
+	e := problem.New(problem.InvalidRequest, message)
 	if len(errs) == 0 {
 		// Huma says so of an empty body.
-		e.Code, e.Message = pay.CodeInvalidJSON, "the body is empty: send a JSON object, {} at least"
+		e.Code, e.Message = problem.InvalidJSON, "the body is empty: send a JSON object, {} at least"
 	}
 	help := helpOf(ctx)
 	strangers := help.strangers()
-	codes := map[pay.Code]bool{}
+	codes := map[problem.Code]bool{}
 	for _, err := range errs {
 		var d *huma.ErrorDetail
 		if !errors.As(err, &d) {
 			continue
 		}
 		if text, ok := strings.CutPrefix(d.Message, jsonMark); ok {
-			return newEnvelope(ctx, pay.NewError(pay.CodeInvalidJSON, text))
+			return newEnvelope(ctx, problem.New(problem.InvalidJSON, text))
 		}
 		issue, code := readIssue(d, help, strangers)
-		if slices.ContainsFunc(e.Details.Issues, func(i pay.Issue) bool { return i.Path == issue.Path }) {
+		if slices.ContainsFunc(e.Details.Issues, func(i problem.Issue) bool { return i.Path == issue.Path }) {
 			continue
 		}
 		codes[code] = true
-		if code == pay.CodeMissingField {
+		if code == problem.MissingField {
 			e.Details.MissingFields = append(e.Details.MissingFields, issue.Path)
 		}
 		e.Details.Issues = append(e.Details.Issues, issue)
 	}
 	if help.Strict {
 		for _, s := range strangers {
-			codes[pay.CodeInvalidRequest] = true
+			codes[problem.InvalidRequest] = true
 			e.Details.Issues = append(e.Details.Issues, s.issue())
 		}
 	}
@@ -303,13 +310,13 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		}
 	}
 	if help.About != nil && slices.ContainsFunc(e.Details.Issues, help.About) {
-		e.Code = pay.CodeInvalidRequest
+		e.Code = problem.InvalidRequest
 	}
 	return newEnvelope(ctx, e)
 }
 
 // summary tells what is wrong in one line.
-func summary(issues []pay.Issue) string {
+func summary(issues []problem.Issue) string {
 	const most = 3
 	var texts []string
 	for _, i := range issues[:min(most, len(issues))] {
@@ -322,7 +329,7 @@ func summary(issues []pay.Issue) string {
 }
 
 // readIssue reads one finding of huma's.
-func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (pay.Issue, pay.Code) {
+func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (problem.Issue, problem.Code) {
 	path := d.Location
 	for _, part := range []string{"body", "query", "path", "header"} {
 		if path == part {
@@ -334,24 +341,24 @@ func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (pay.Issue,
 		if path != "" {
 			field = path + "." + field
 		}
-		return pay.Issue{Path: field, Message: help.required(field, strangers)}, pay.CodeMissingField
+		return problem.Issue{Path: field, Message: help.required(field, strangers)}, problem.MissingField
 	}
 	if text, ok := strings.CutPrefix(d.Message, codeMark); ok {
 		code, message, _ := strings.Cut(text, ":")
-		if pay.Code(code) == pay.CodeMissingField && help.field(path) != nil {
+		if problem.Code(code) == problem.MissingField && help.field(path) != nil {
 			message = help.required(path, strangers)
 		}
-		return pay.Issue{Path: path, Message: message}, pay.Code(code)
+		return problem.Issue{Path: path, Message: message}, problem.Code(code)
 	}
 	if field, ok := strings.CutPrefix(d.Message, unprintableMark); ok {
-		return pay.Issue{Path: field, Message: field + " must not contain control characters, or marks that turn the direction of writing: take them out"}, pay.CodeInvalidRequest
+		return problem.Issue{Path: field, Message: field + " must not contain control characters, or marks that turn the direction of writing: take them out"}, problem.InvalidRequest
 	}
 	if field, ok := strings.CutPrefix(d.Message, typeMark); ok {
-		return pay.Issue{Path: field, Message: help.misfit(field)}, pay.CodeInvalidRequest
+		return problem.Issue{Path: field, Message: help.misfit(field)}, problem.InvalidRequest
 	}
-	return pay.Issue{Path: path, Message: help.plain(path, d)}, pay.CodeInvalidRequest
+	return problem.Issue{Path: path, Message: help.plain(path, d)}, problem.InvalidRequest
 }
 
-func contentType() *pay.Error {
-	return pay.NewError(pay.CodeContentTypeRequired, "the body must be JSON, and say so: send the header Content-Type: application/json")
+func contentType() *problem.Error {
+	return problem.New(problem.ContentTypeRequired, "the body must be JSON, and say so: send the header Content-Type: application/json")
 }

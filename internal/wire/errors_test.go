@@ -11,18 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // declaredCodes reads the constants of type Code from the core's source, so
 // that one that nobody thought of is found too.
-func declaredCodes(t *testing.T) map[string]pay.Code {
+func declaredCodes(t *testing.T) map[string]problem.Code {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../pay/error.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := map[string]pay.Code{}
+	codes := map[string]problem.Code{}
 	for _, decl := range file.Decls {
 		group, ok := decl.(*ast.GenDecl)
 		if !ok || group.Tok != token.CONST {
@@ -44,7 +44,7 @@ func declaredCodes(t *testing.T) map[string]pay.Code {
 				if err != nil {
 					t.Fatal(err)
 				}
-				codes[name.Name] = pay.Code(text)
+				codes[name.Name] = problem.Code(text)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 	if len(declared) < 40 {
 		t.Fatalf("found %d codes in the core, want all of them", len(declared))
 	}
-	known := map[pay.Code]string{}
+	known := map[problem.Code]string{}
 	for name, code := range declared {
 		if twin, ok := known[code]; ok {
 			t.Errorf("%s and %s are both %q", twin, name, code)
@@ -98,7 +98,7 @@ var kinds = map[string]map[int]bool{
 
 // The statuses of the codes, which clients switch on (ERR-2).
 func TestCodesKeepTheirStatus(t *testing.T) {
-	for code, status := range map[pay.Code]int{
+	for code, status := range map[problem.Code]int{
 		"missing_credentials": 401, "invalid_api_key": 401, "invalid_token": 401, "token_expired": 401, "production_key_refused": 400,
 		"shop_required": 401, "key_kind_not_allowed": 403, "forbidden": 403, "content_type_required": 415, "invalid_json": 400,
 		"invalid_request": 400, "missing_field": 400, "unsupported_method": 400, "unsupported_country": 400, "unsupported_currency": 400,

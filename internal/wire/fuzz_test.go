@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -51,11 +51,11 @@ func FuzzBody(f *testing.F) {
 			t.Errorf("%q is no JSON, and is read", body)
 		}
 		for _, text := range append([]string{got.Method}, append(got.Tags, got.name())...) {
-			if strings.ContainsFunc(strings.Trim(text, " \t\r\n"), pay.Unprintable) {
+			if strings.ContainsFunc(strings.Trim(text, " \t\r\n"), problem.Unprintable) {
 				t.Errorf("%q: %q is read", body, text)
 			}
 		}
-		if note := strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(got.Note); strings.ContainsFunc(strings.Trim(note, " "), pay.Unprintable) {
+		if note := strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(got.Note); strings.ContainsFunc(strings.Trim(note, " "), problem.Unprintable) {
 			t.Errorf("%q: %q is read", body, got.Note)
 		}
 		// Another reader, which takes names without their case, finds nothing under ours that we
@@ -111,8 +111,8 @@ func FuzzContentType(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string) {
 		r := &http.Request{Header: http.Header{"Content-Type": {kind}}, ContentLength: 2}
 		err := CheckContentType(op, r)
-		var refused *pay.Error
-		if err != nil && (!errors.As(err, &refused) || refused.Code != pay.CodeContentTypeRequired) {
+		var refused *problem.Error
+		if err != nil && (!errors.As(err, &refused) || refused.Code != problem.ContentTypeRequired) {
 			t.Fatalf("%q: %v", kind, err)
 		}
 		if got := r.Header.Get("Content-Type"); err == nil && (got != "application/json" || !strings.Contains(strings.ToLower(kind), "application/json")) {

@@ -14,14 +14,14 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
 
 // Help is what errors about a request's fields may draw on to say how to mend it.
 type Help struct {
 	// About selects the fields of which any fault is invalid_request.
-	About func(pay.Issue) bool
+	About func(problem.Issue) bool
 
 	Body    *huma.Schema  // of the request's body; nil where it has none
 	Schemas huma.Registry // of what Body refers to
@@ -76,14 +76,14 @@ type stranger struct {
 
 func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
 
-func (s stranger) issue() pay.Issue {
+func (s stranger) issue() problem.Issue {
 	message := "there is no field " + clip(s.path()) + ": "
 	if s.meant != "" {
 		message += "did you mean " + s.meant + "?"
 	} else {
 		message += "leave it out; the fields are " + strings.Join(s.known, ", ")
 	}
-	return pay.Issue{Path: clip(s.path()), Message: message}
+	return problem.Issue{Path: clip(s.path()), Message: message}
 }
 
 // strangers lists the fields of the body that nobody reads, by their paths.
@@ -171,13 +171,13 @@ func Unknown(ctx context.Context) error {
 	if !h.Strict && (h.Sent == nil || !slices.ContainsFunc(graveFields, func(f string) bool { return !h.says(f) })) {
 		return nil
 	}
-	var issues []pay.Issue
+	var issues []problem.Issue
 	for _, s := range h.strangers() {
 		if h.Strict || s.grave() {
 			issues = append(issues, s.issue())
 		}
 	}
-	return pay.Invalid(issues...)
+	return problem.Invalid(issues...)
 }
 
 // Has reports whether the body has a field of that name.
@@ -222,8 +222,8 @@ func (h Help) required(field string, all []stranger) string {
 // Mend is for what a handler refused: where a field is missing for its name was misspelt, it says
 // so.
 func Mend(ctx context.Context, err error) error {
-	var e *pay.Error
-	if !errors.As(err, &e) || len(e.Details.MissingFields) == 0 && e.Code != pay.CodeMissingField {
+	var e *problem.Error
+	if !errors.As(err, &e) || len(e.Details.MissingFields) == 0 && e.Code != problem.MissingField {
 		return err
 	}
 	h := helpOf(ctx)
@@ -347,7 +347,7 @@ func plainNumber(n float64) string {
 func clip(text string) string {
 	const most = 60
 	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if pay.Unprintable(r) {
+		if problem.Unprintable(r) {
 			return '?'
 		}
 		return r

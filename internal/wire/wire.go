@@ -10,7 +10,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"reflect"
@@ -19,8 +18,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 	strict "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,18 +26,8 @@ import (
 
 // Formats are how huma reads and writes bodies.
 func Formats() map[string]huma.Format {
-	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	return map[string]huma.Format{"application/json": format, "json": format}
-}
-
-// marshal writes a body.
-func marshal(w io.Writer, v any) error {
-	a, ok := v.(view.Appender)
-	if !ok {
-		return huma.DefaultJSONFormat.Marshal(w, v)
-	}
-	_, err := w.Write(append(a.AppendJSON(make([]byte, 0, 1024)), '\n'))
-	return err
 }
 
 // CheckContentType refuses a body that does not say that it is JSON.
@@ -101,7 +89,7 @@ func suspicious(body []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(body)
-		if r >= utf8.RuneSelf && pay.Unprintable(r) {
+		if r >= utf8.RuneSelf && problem.Unprintable(r) {
 			return true
 		}
 		body = body[size:]
@@ -113,14 +101,14 @@ func suspicious(body []byte) bool {
 func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
 // findUnprintable returns the path of a text with a character that is none to read
-// (pay.Unprintable), in a handler's struct. A field with the tag text:"lines" may have more
+// (problem.Unprintable), in a handler's struct. A field with the tag text:"lines" may have more
 // than one line.
 func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
 		// White space around a text is cut off where it matters.
 		return "", strings.ContainsFunc(strings.Trim(v.String(), " \t\r\n"), func(r rune) bool {
-			return pay.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
+			return problem.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
 		})
 	case reflect.Pointer:
 		if !v.IsNil() {

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -41,24 +44,24 @@ func NewAdapter(a provider.Adapter) Adapter {
 
 // Account is a provider account. It never has a credential's value.
 type Account struct {
-	ID              string            `json:"id" example:"stripe-mx"`
-	Adapter         string            `json:"adapter" example:"stripe"`
-	Environment     pay.Environment   `json:"environment" enum:"sandbox,production"`
-	Merchant        *string           `json:"merchantId" doc:"Whose payments it takes; null: all merchants'"`
-	Status          pay.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
-	Priority        int               `json:"priority" doc:"Of two accounts the lower one is tried first"`
-	Rails           []string          `json:"rails" doc:"Catalog keys that it takes payments by" example:"[\"card.MEX\"]"`
-	AllRails        bool              `json:"allRails" doc:"It takes payments by all rails of its adapter, those of a later version too"`
-	Terms           []Terms           `json:"terms" doc:"What the provider asks for and takes"`
-	BaseURL         string            `json:"baseUrl,omitempty" doc:"In place of the provider's own address"`
-	Credentials     []string          `json:"credentials" doc:"Names of those that it has; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
-	NotificationURL string            `json:"notificationUrl,omitempty" doc:"Where the provider is to send notifications; absent where it sends none"`
-	PaysOut         bool              `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
-	Problem         string            `json:"problem,omitempty" doc:"Why it cannot be used, where it cannot"`
-	Version         int64             `json:"version" doc:"Of the account; a change that names another one is refused"`
-	CreatedAt       view.Time         `json:"createdAt"`
-	UpdatedAt       view.Time         `json:"updatedAt"`
-	RotatedAt       *view.Time        `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
+	ID              string                 `json:"id" example:"stripe-mx"`
+	Adapter         string                 `json:"adapter" example:"stripe"`
+	Environment     tenant.Environment     `json:"environment" enum:"sandbox,production"`
+	Merchant        *string                `json:"merchantId" doc:"Whose payments it takes; null: all merchants'"`
+	Status          acquirer.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
+	Priority        int                    `json:"priority" doc:"Of two accounts the lower one is tried first"`
+	Rails           []string               `json:"rails" doc:"Catalog keys that it takes payments by" example:"[\"card.MEX\"]"`
+	AllRails        bool                   `json:"allRails" doc:"It takes payments by all rails of its adapter, those of a later version too"`
+	Terms           []Terms                `json:"terms" doc:"What the provider asks for and takes"`
+	BaseURL         string                 `json:"baseUrl,omitempty" doc:"In place of the provider's own address"`
+	Credentials     []string               `json:"credentials" doc:"Names of those that it has; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
+	NotificationURL string                 `json:"notificationUrl,omitempty" doc:"Where the provider is to send notifications; absent where it sends none"`
+	PaysOut         bool                   `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
+	Problem         string                 `json:"problem,omitempty" doc:"Why it cannot be used, where it cannot"`
+	Version         int64                  `json:"version" doc:"Of the account; a change that names another one is refused"`
+	CreatedAt       view.Time              `json:"createdAt"`
+	UpdatedAt       view.Time              `json:"updatedAt"`
+	RotatedAt       *view.Time             `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
 }
 
 // Terms is what a provider asks for a rail, and takes at a time.
@@ -73,7 +76,7 @@ type Terms struct {
 func NewAccount(s acquiring.AccountStatus) Account {
 	told := Account{
 		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
-		AllRails: len(s.ProviderAccount.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
+		AllRails: len(s.Account.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
 		NotificationURL: s.NotificationURL, PaysOut: s.PaysOut, Problem: s.Broken, Version: s.Version,
 		CreatedAt: view.Time{Time: s.CreatedAt}, UpdatedAt: view.Time{Time: s.UpdatedAt}, RotatedAt: moment(s.RotatedAt),
 	}
@@ -96,32 +99,32 @@ func NewAccount(s acquiring.AccountStatus) Account {
 // ReadTerms reads terms as they are shown.
 //
 // Errors: invalid_request.
-func ReadTerms(list []Terms) ([]pay.RailTerms, error) {
-	var terms []pay.RailTerms
-	var wrong []pay.Issue
+func ReadTerms(list []Terms) ([]acquirer.RailTerms, error) {
+	var terms []acquirer.RailTerms
+	var wrong []problem.Issue
 	for i, t := range list {
-		line := pay.RailTerms{Rail: t.Rail}
+		line := acquirer.RailTerms{Rail: t.Rail}
 		path := fmt.Sprintf("terms[%d]", i)
 		if t.Price == "" && len(t.Limits) == 0 {
-			wrong = append(wrong, pay.Issue{Path: path, Message: "terms without a price and limits say nothing: leave them out"})
+			wrong = append(wrong, problem.Issue{Path: path, Message: "terms without a price and limits say nothing: leave them out"})
 		}
 		if t.Price != "" {
-			fee, err := pay.ParseFee(t.Price)
+			fee, err := money.ParseFee(t.Price)
 			if err != nil {
-				wrong = append(wrong, pay.Issue{Path: path + ".price", Message: err.Error()})
+				wrong = append(wrong, problem.Issue{Path: path + ".price", Message: err.Error()})
 			}
 			line.Fee = &fee
 		}
 		for n, text := range t.Limits {
-			l, err := pay.ParseLimit(text)
+			l, err := acquirer.ParseLimit(text)
 			if err != nil {
-				wrong = append(wrong, pay.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Message: err.Error()})
+				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Message: err.Error()})
 			}
 			line.Limits = append(line.Limits, l)
 		}
 		terms = append(terms, line)
 	}
-	return terms, pay.Invalid(wrong...)
+	return terms, problem.Invalid(wrong...)
 }
 
 // Check is what a provider said of an account's credentials.

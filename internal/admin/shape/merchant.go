@@ -3,16 +3,16 @@ package shape
 import (
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Merchant is a merchant with what was agreed.
 type Merchant struct {
-	ID         string         `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Name       string         `json:"name" example:"Acme"`
-	Tier       pay.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
-	RefundFees pay.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What becomes of a payment's fees when it is refunded, of the payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
+	ID         string            `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Name       string            `json:"name" example:"Acme"`
+	Tier       tenant.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
+	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What becomes of a payment's fees when it is refunded, of the payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
 
 	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment"`
 	RollingReservePct view.Rate  `json:"rollingReservePct" doc:"Percent of each payment"`
@@ -23,7 +23,7 @@ type Merchant struct {
 }
 
 // NewMerchant shows a merchant to operators.
-func NewMerchant(m pay.Merchant) Merchant {
+func NewMerchant(m tenant.Merchant) Merchant {
 	t := m.Terms()
 	return Merchant{
 		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,

@@ -13,6 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -26,7 +29,7 @@ type NewAccount struct {
 	BaseURL     string
 	Credentials map[string]string
 	Rails       []string // none: all that the adapter has
-	Terms       []pay.RailTerms
+	Terms       []acquirer.RailTerms
 	Priority    int
 	Disabled    bool
 }
@@ -36,16 +39,16 @@ type NewAccount struct {
 //
 // Errors: invalid_request for what is wrong with it, conflict_state for an id that
 // was used. None of them holds a credential.
-func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (account pay.ProviderAccount, err error) {
+func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account acquirer.Account, err error) {
 	now := ac.Now()
 	if n.ID == "" {
-		n.ID = ac.NewID(pay.AccountPrefix, now)
+		n.ID = ac.NewID(acquirer.AccountPrefix, now)
 	}
-	status := pay.AccountEnabled
+	status := acquirer.AccountEnabled
 	if n.Disabled {
-		status = pay.AccountDisabled
+		status = acquirer.AccountDisabled
 	}
-	fresh := pay.ProviderAccount{
+	fresh := acquirer.Account{
 		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
 		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
 	}
@@ -58,19 +61,18 @@ func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (accoun
 	err = base.Again(func() error {
 		_, err := ac.Store.Accounts.Get(ctx, n.ID)
 		if err == nil {
-			return &pay.Error{Code: pay.CodeConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
-				Details: pay.Details{Reason: "id_taken"}}
+			return &problem.Error{Code: problem.ConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
+				Details: problem.Details{Reason: "id_taken"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		next, change, err := fresh.Save(now)
-		if err != nil {
+		if account, err = fresh.Save(now); err != nil {
 			return err
 		}
-		account = next
-		change.Audit = ac.providers.AuditAccount(by, pay.ProviderAdded, next, terms(next))
-		return ac.Store.Commit(ctx, change)
+		return ac.Store.Commit(ctx, pay.Change{
+			Accounts: []acquirer.Account{account}, Audit: ac.providers.AuditAccount(by, audit.ProviderAdded, account, terms(account)),
+		})
 	})
 	if err != nil {
 		return fresh, err
@@ -83,8 +85,8 @@ func (ac *Accounts) Add(ctx context.Context, by pay.Actor, n NewAccount) (accoun
 // do not tell.
 //
 // Errors: invalid_request.
-func (ac *Accounts) check(ctx context.Context, account pay.ProviderAccount, credentials map[string]string) error {
-	if _, taken := ac.providers.Simulated[account.ID]; taken || account.ID == SimulatedPayouts {
+func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credentials map[string]string) error {
+	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id is made part of anything
@@ -120,11 +122,11 @@ func (ac *Accounts) check(ctx context.Context, account pay.ProviderAccount, cred
 }
 
 // checkRails says which rails an account has that its adapter lacks.
-func checkRails(adapter provider.Adapter, account pay.ProviderAccount) error {
-	var wrong []pay.Issue
+func checkRails(adapter provider.Adapter, account acquirer.Account) error {
+	var wrong []problem.Issue
 	check := func(path, rail string) {
-		if !pay.RailIn(adapter.Rails, rail) {
-			wrong = append(wrong, pay.Issue{Path: path, Message: fmt.Sprintf("%s does not serve %q; it serves %s",
+		if !acquirer.RailIn(adapter.Rails, rail) {
+			wrong = append(wrong, problem.Issue{Path: path, Message: fmt.Sprintf("%s does not serve %q; it serves %s",
 				adapter.Name, rail, strings.Join(adapter.Rails, ", "))})
 		}
 	}
@@ -136,37 +138,37 @@ func checkRails(adapter provider.Adapter, account pay.ProviderAccount) error {
 			check(fmt.Sprintf("terms[%d].rail", i), t.Rail)
 		}
 	}
-	return pay.Invalid(wrong...)
+	return problem.Invalid(wrong...)
 }
 
 // checkTerms refuses limits that would bound nothing: what is paid out is bounded in USD.
-func checkTerms(adapter provider.Adapter, account pay.ProviderAccount) error {
+func checkTerms(adapter provider.Adapter, account acquirer.Account) error {
 	if adapter.OpenPayouts == nil {
 		return nil
 	}
-	var wrong []pay.Issue
+	var wrong []problem.Issue
 	for i, t := range account.Terms {
 		for n, l := range t.Limits {
 			if l.Currency != money.USD {
-				wrong = append(wrong, pay.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on what is paid out are in USD, and not in " + string(l.Currency)})
+				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on what is paid out are in USD, and not in " + string(l.Currency)})
 			}
 		}
 	}
-	return pay.Invalid(wrong...)
+	return problem.Invalid(wrong...)
 }
 
 // invalid is what is wrong with one field.
 func invalid(path, message string) error {
-	return pay.Invalid(pay.Issue{Path: path, Message: message})
+	return problem.Invalid(problem.Issue{Path: path, Message: message})
 }
 
 // AuditAccount is the entry of an act on an account.
-func (ps *Providers) AuditAccount(by pay.Actor, act pay.Act, account pay.ProviderAccount, details map[string]string) []pay.AuditEntry {
+func (ps *Providers) AuditAccount(by audit.Actor, act audit.Act, account acquirer.Account, details map[string]string) []audit.Entry {
 	return ps.Audited(by, account.Scope(), act, account.ID, details)
 }
 
 // terms tells an account's settings for the audit log, without its credentials.
-func terms(account pay.ProviderAccount) map[string]string {
+func terms(account acquirer.Account) map[string]string {
 	told := map[string]string{"adapter": account.Adapter, "priority": strconv.Itoa(account.Priority), "status": string(account.Status)}
 	if len(account.Rails) > 0 {
 		told["rails"] = strings.Join(account.Rails, " ")
@@ -188,18 +190,19 @@ func terms(account pay.ProviderAccount) map[string]string {
 }
 
 // change decides about an account and writes what came of it.
-func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay.Act, decide func(pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error)) (pay.ProviderAccount, error) {
-	done, err := base.Decide(func() (pay.ProviderAccount, error) {
+func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act audit.Act, decide func(acquirer.Account) (acquirer.Account, map[string]string, error)) (acquirer.Account, error) {
+	done, err := base.Decide(func() (acquirer.Account, error) {
 		account, err := ac.Store.Accounts.Get(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
-		next, change, details, err := decide(account)
+		next, details, err := decide(account)
 		if err != nil || next.Version == account.Version {
 			return next, err
 		}
-		change.Audit = ac.providers.AuditAccount(by, act, next, details)
-		return next, ac.Store.Commit(ctx, change)
+		return next, ac.Store.Commit(ctx, pay.Change{
+			Accounts: []acquirer.Account{next}, Audit: ac.providers.AuditAccount(by, act, next, details),
+		})
 	})
 	if err != nil {
 		return done, err
@@ -211,42 +214,42 @@ func (ac *Accounts) change(ctx context.Context, by pay.Actor, id string, act pay
 // Edit changes an account's settings. edit may refuse what it is given.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
-func (ac *Accounts) Edit(ctx context.Context, by pay.Actor, id string, edit func(pay.ProviderAccount) (pay.ProviderAccount, error)) (pay.ProviderAccount, error) {
-	return ac.change(ctx, by, id, pay.ProviderChanged, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit func(acquirer.Account) (acquirer.Account, error)) (acquirer.Account, error) {
+	return ac.change(ctx, by, id, audit.ProviderChanged, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
 		if err := account.Present(); err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
 		edited, err := edit(account)
 		if err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
 		if reflect.DeepEqual(edited, account) {
-			return account, pay.Change{}, nil, nil
+			return account, nil, nil
 		}
-		next, change, err := edited.Save(ac.Now())
+		next, err := edited.Save(ac.Now())
 		if err != nil {
-			return account, change, nil, err
+			return account, nil, err
 		}
 		credentials, err := ac.providers.unsealCredentials(id, account.Credentials)
 		if err == nil {
 			err = ac.check(ctx, edited, credentials)
 		}
-		return next, change, terms(next), err
+		return next, terms(next), err
 	})
 }
 
 // Rotate puts new credentials in place of those named; the others stay.
 // Calls under way end with the old ones, and notifications signed with those are
-// taken for pay.AccountGrace.
+// taken for acquirer.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
-func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credentials map[string]string) (pay.ProviderAccount, error) {
+func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (acquirer.Account, error) {
 	if len(credentials) == 0 {
-		return pay.ProviderAccount{}, invalid("credentials", "no credential was given: nothing is changed")
+		return acquirer.Account{}, invalid("credentials", "no credential was given: nothing is changed")
 	}
-	return ac.change(ctx, by, id, pay.ProviderRotated, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-		refuse := func(err error) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-			return account, pay.Change{}, nil, err
+	return ac.change(ctx, by, id, audit.ProviderRotated, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
+		refuse := func(err error) (acquirer.Account, map[string]string, error) {
+			return account, nil, err
 		}
 		if err := account.Present(); err != nil {
 			return refuse(err)
@@ -270,8 +273,8 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 		if err != nil {
 			return refuse(err)
 		}
-		next, change, err := account.Rotate(sealed, before, now)
-		return next, change, map[string]string{"credentials": strings.Join(named, " ")}, err
+		next, err := account.Rotate(sealed, before, now)
+		return next, map[string]string{"credentials": strings.Join(named, " ")}, err
 	})
 }
 
@@ -279,13 +282,13 @@ func (ac *Accounts) Rotate(ctx context.Context, by pay.Actor, id string, credent
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 	list, err := ac.Store.Accounts.List(ctx)
 	for _, account := range list {
-		if _, _, spent := account.Forget(ac.Now()); !spent {
+		if _, spent := account.Forget(ac.Now()); !spent {
 			continue
 		}
-		_, failed := ac.change(ctx, pay.Actor{Kind: pay.BySystem}, account.ID, pay.ProviderForgot,
-			func(read pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
-				next, change, _ := read.Forget(ac.Now())
-				return next, change, nil, nil
+		_, failed := ac.change(ctx, audit.Actor{Kind: audit.BySystem}, account.ID, audit.ProviderForgot,
+			func(read acquirer.Account) (acquirer.Account, map[string]string, error) {
+				next, _ := read.Forget(ac.Now())
+				return next, nil, nil
 			})
 		err = errors.Join(err, failed)
 	}
@@ -295,35 +298,35 @@ func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 // Enable lets an account take new charges, or no more of them.
 //
 // Errors: store.ErrNotFound, conflict_state for one that was removed.
-func (ac *Accounts) Enable(ctx context.Context, by pay.Actor, id string, on bool) (pay.ProviderAccount, error) {
-	act, status := pay.ProviderEnabled, pay.AccountEnabled
+func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bool) (acquirer.Account, error) {
+	act, status := audit.ProviderEnabled, acquirer.AccountEnabled
 	if !on {
-		act, status = pay.ProviderDisabled, pay.AccountDisabled
+		act, status = audit.ProviderDisabled, acquirer.AccountDisabled
 	}
-	return ac.change(ctx, by, id, act, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+	return ac.change(ctx, by, id, act, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
 		if account.Status == status {
-			return account, pay.Change{}, nil, nil
+			return account, nil, nil
 		}
 		edited := account
-		if edited.Status != pay.AccountRemoved {
+		if edited.Status != acquirer.AccountRemoved {
 			edited.Status = status
 		}
-		next, change, err := edited.Save(ac.Now())
-		return next, change, nil, err
+		next, err := edited.Save(ac.Now())
+		return next, nil, err
 	})
 }
 
 // Remove takes an account out of use for good.
 //
 // Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
-func (ac *Accounts) Remove(ctx context.Context, by pay.Actor, id string, force bool) (pay.ProviderAccount, error) {
-	return ac.change(ctx, by, id, pay.ProviderRemoved, func(account pay.ProviderAccount) (pay.ProviderAccount, pay.Change, map[string]string, error) {
+func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force bool) (acquirer.Account, error) {
+	return ac.change(ctx, by, id, audit.ProviderRemoved, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
 		open, err := ac.Store.Accounts.OpenAt(ctx, id)
 		if err != nil {
-			return account, pay.Change{}, nil, err
+			return account, nil, err
 		}
-		next, change, err := account.Remove(open, force, ac.Now())
-		return next, change, map[string]string{"open": strconv.Itoa(open)}, err
+		next, err := account.Remove(open, force, ac.Now())
+		return next, map[string]string{"open": strconv.Itoa(open)}, err
 	})
 }
 
@@ -361,7 +364,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	if !ok {
 		return ProofUnproved, "this adapter has no call that proves credentials", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	if err := checker.Check(ctx); err != nil {
 		return ProofFails, err.Error(), nil
@@ -371,7 +374,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 
 // AccountStatus is a provider account for the operator.
 type AccountStatus struct {
-	pay.ProviderAccount
+	acquirer.Account
 	On     []string // the rails that it takes payments by
 	Fields []string // the names of the credentials that it has
 	Broken string   // why it cannot be used, "" when it can
@@ -390,7 +393,7 @@ func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, e
 	}
 	var told []AccountStatus
 	for _, account := range list {
-		if account.Status != pay.AccountRemoved || all {
+		if account.Status != acquirer.AccountRemoved || all {
 			told = append(told, ps.StatusOf(account))
 		}
 	}
@@ -409,9 +412,9 @@ func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountSta
 }
 
 // StatusOf is an account for the operator.
-func (ps *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
-	s := AccountStatus{ProviderAccount: account}
-	if account.Status == pay.AccountRemoved {
+func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
+	s := AccountStatus{Account: account}
+	if account.Status == acquirer.AccountRemoved {
 		return s
 	}
 	d := ps.OpenDesk(account)
@@ -428,5 +431,5 @@ func (ps *Providers) StatusOf(account pay.ProviderAccount) AccountStatus {
 	return s
 }
 
-// SimulatedPayouts is the account that withdrawals name which what stands in for accounts pays.
-const SimulatedPayouts = "simulated"
+// StandInPayouts is the account that withdrawals name which what stands in for accounts pays.
+const StandInPayouts = "simulated"

@@ -7,7 +7,8 @@ import (
 	"maps"
 	"reflect"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -26,7 +27,7 @@ const (
 //
 // Errors: what is wrong with it, that it was removed, or that the present one is
 // of another adapter, environment or merchant, which an account keeps for life.
-func (ac *Accounts) Apply(ctx context.Context, by pay.Actor, n NewAccount) (Applied, error) {
+func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
 		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
 	}
@@ -44,7 +45,7 @@ func (ac *Accounts) Apply(ctx context.Context, by pay.Actor, n NewAccount) (Appl
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
 		done = AppliedChanged
-		if _, err := ac.Edit(ctx, by, n.ID, func(account pay.ProviderAccount) (pay.ProviderAccount, error) { return settled(account, n), nil }); err != nil {
+		if _, err := ac.Edit(ctx, by, n.ID, func(account acquirer.Account) (acquirer.Account, error) { return settled(account, n), nil }); err != nil {
 			return "", err
 		}
 	}
@@ -65,13 +66,13 @@ func (ac *Accounts) Apply(ctx context.Context, by pay.Actor, n NewAccount) (Appl
 }
 
 // settled is an account with the settings that are declared.
-func settled(account pay.ProviderAccount, n NewAccount) pay.ProviderAccount {
-	if account.Status == pay.AccountRemoved {
+func settled(account acquirer.Account, n NewAccount) acquirer.Account {
+	if account.Status == acquirer.AccountRemoved {
 		return account
 	}
-	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, pay.AccountEnabled
+	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, acquirer.AccountEnabled
 	if n.Disabled {
-		account.Status = pay.AccountDisabled
+		account.Status = acquirer.AccountDisabled
 	}
 	if len(account.Rails)+len(n.Rails) > 0 { // none is none, however it is written
 		account.Rails = n.Rails

@@ -13,21 +13,24 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Catalog is the catalog with its ids.
 type Catalog struct {
-	sandbox []pay.Rail
-	live    []pay.Rail
-	ByID    map[string]pay.Rail // of both
-	slugs   []string            // names of the methods of both, sorted
+	sandbox []acquirer.Rail
+	live    []acquirer.Rail
+	ByID    map[string]acquirer.Rail // of both
+	slugs   []string                 // names of the methods of both, sorted
 }
 
 // LoadCatalog reads the ids of the catalog's rails, and gives one to those that are new.
 func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
-	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]pay.Rail{}}
+	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]acquirer.Rail{}}
 	var keys []string
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
@@ -67,20 +70,20 @@ func NewMethods(b *base.Base, rates *Rates, providers *Providers, catalog *Catal
 // MethodFilter selects rails of the catalog; empty fields select all.
 type MethodFilter struct {
 	Country string // alpha-3
-	Channel pay.Channel
+	Channel acquirer.Channel
 	Method  string
 }
 
 // ListedRail is a rail with the reason why it cannot be charged, "" when it
 // can.
 type ListedRail struct {
-	pay.Rail
+	acquirer.Rail
 	Unroutable string
 }
 
 // RailList lists the rails that a shop sees, as far as its providers take them, and
 // says how many there are without the filter.
-func (ms *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail, total int) {
+func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := ms.catalog.sandbox
 	if scope.Live {
 		rails = ms.catalog.live
@@ -95,8 +98,8 @@ func (ms *Methods) RailList(scope pay.Scope, f MethodFilter) (list []ListedRail,
 }
 
 // unroutable says why a rail cannot be charged now.
-func (ms *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) string {
-	if len(serving) == 0 && (live || len(ms.Sandbox) == 0) {
+func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accounts) string {
+	if len(serving) == 0 && (live || len(ms.StandInOrder) == 0) {
 		return "no provider is configured for " + r.Name
 	}
 	if _, err := ms.Reading(live, r.Limits[0].Currency); err != nil {
@@ -110,48 +113,48 @@ func (ms *Methods) unroutable(live bool, r pay.Rail, serving pay.Accounts) strin
 // In a strict sandbox a rail works in its own country, as it does in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (ms *Methods) Choose(live, strict bool, id, slug, country string) (pay.Rail, geo.Country, error) {
+func (ms *Methods) Choose(live, strict bool, id, slug, country string) (acquirer.Rail, geo.Country, error) {
 	var where geo.Country
 	if country != "" {
 		var ok bool
 		if where, ok = geo.Parse(country); !ok {
-			return pay.Rail{}, where, pay.FieldError(pay.CodeInvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
+			return acquirer.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
 	rail, err := ms.rail(live, strict, id, slug, where)
 	if err != nil {
-		return pay.Rail{}, where, err
+		return acquirer.Rail{}, where, err
 	}
 	if country == "" {
 		where, _ = geo.Parse(rail.Country)
 	}
 	if (live || strict) && where.Alpha3 != rail.Country {
-		return pay.Rail{}, where, pay.FieldError(pay.CodeUnsupportedCountry, "country",
+		return acquirer.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
 			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
 
-func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (pay.Rail, error) {
+func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
 	if id != "" {
 		rail, ok := ms.catalog.ByID[id]
-		test := slices.ContainsFunc(ms.catalog.sandbox, func(r pay.Rail) bool { return r.ID == id })
+		test := slices.ContainsFunc(ms.catalog.sandbox, func(r acquirer.Rail) bool { return r.ID == id })
 		if !ok || live && test {
-			return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethodId",
+			return acquirer.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethodId",
 				wrongRail(id, ms.catalog, live))
 		}
 		return rail, nil
 	}
 	if slug == "" {
-		return pay.Rail{}, pay.FieldError(pay.CodeMissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
+		return acquirer.Rail{}, problem.Field(problem.MissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
 	}
 	if where.Alpha3 == "" {
 		where, _ = geo.Parse("USA") // PAY-16
 	}
-	bySlug := func(r pay.Rail) bool { return r.Method == slug }
-	here := func(r pay.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
+	bySlug := func(r acquirer.Rail) bool { return r.Method == slug }
+	here := func(r acquirer.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
 	if strict {
-		for _, rails := range [][]pay.Rail{ms.catalog.sandbox, ms.catalog.live} {
+		for _, rails := range [][]acquirer.Rail{ms.catalog.sandbox, ms.catalog.live} {
 			if i := slices.IndexFunc(rails, here); i >= 0 {
 				return rails[i], nil
 			}
@@ -161,8 +164,8 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 	if !live {
 		// Any country and method work in the sandbox: its own rail comes first.
 		for _, try := range []struct {
-			rails []pay.Rail
-			match func(pay.Rail) bool
+			rails []acquirer.Rail
+			match func(acquirer.Rail) bool
 		}{{ms.catalog.sandbox, bySlug}, {ms.catalog.live, here}, {ms.catalog.live, bySlug}} {
 			if i := slices.IndexFunc(try.rails, try.match); i >= 0 {
 				return try.rails[i], nil
@@ -173,14 +176,14 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 		return ms.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {
-		return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists where it is", slug, where.Name, slug))
+		return acquirer.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists where it is", slug, where.Name, slug))
 	}
-	return pay.Rail{}, pay.FieldError(pay.CodeUnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
+	return acquirer.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
 }
 
 // payable is a converted amount as shoppers are asked for it: in whole units of the currency
 // where an account that serves the rail takes no cents.
-func (ms *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amount) money.Amount {
+func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) money.Amount {
 	whole := local.Whole(money.HalfEven)
 	for _, account := range serving {
 		upstream, ok := ms.Upstream(account.ID)
@@ -192,13 +195,13 @@ func (ms *Methods) payable(serving pay.Accounts, rail pay.Rail, local money.Amou
 }
 
 // Takes reports whether an account that serves the rail takes an amount: within the
-// operator's limits for it, and by the adapter's own rule. A simulated provider takes every one.
-func (ms *Methods) Takes(serving pay.Accounts, rail pay.Rail, local money.Amount) bool {
+// operator's limits for it, and by the adapter's own rule. A stand-in takes every one.
+func (ms *Methods) Takes(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) bool {
 	if len(serving) == 0 {
 		return true
 	}
 	within, _ := serving.Taking(rail, local)
-	return slices.ContainsFunc(within, func(account pay.ProviderAccount) bool {
+	return slices.ContainsFunc(within, func(account acquirer.Account) bool {
 		upstream, ok := ms.Upstream(account.ID)
 		return ok && provider.Takes(upstream, rail.Key, local)
 	})
@@ -208,7 +211,7 @@ func (ms *Methods) Takes(serving pay.Accounts, rail pay.Rail, local money.Amount
 // limits in that currency.
 //
 // Errors: service_unavailable where there is no rate to rely on.
-func (ms *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, pay.Rail, error) {
+func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, acquirer.Rail, error) {
 	currency := ms.currency(live, rail, where)
 	rate, err := ms.Reading(live, currency)
 	if err != nil {
@@ -217,11 +220,11 @@ func (ms *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd mone
 	if _, ok := rail.LimitIn(currency); !ok {
 		// The sandbox's widest: a cent to the largest payment.
 		low, _ := rate.Rate.Convert(money.New(1, money.USD), currency, money.Down)
-		high, err := rate.Rate.Convert(money.New(100_000_00, money.USD), currency, money.Up)
+		high, err := rate.Rate.Convert(money.New(acquirer.MaxAmount, money.USD), currency, money.Up)
 		if err != nil {
 			return money.Amount{}, rate, rail, err
 		}
-		rail.Limits = append(slices.Clip(rail.Limits), pay.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
+		rail.Limits = append(slices.Clip(rail.Limits), acquirer.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
 	}
 	local, err := rate.Rate.Convert(usd, currency, money.HalfEven)
 	return local, rate, rail, err
@@ -231,7 +234,7 @@ func (ms *Methods) convert(live bool, rail pay.Rail, where geo.Country, usd mone
 func wrongRail(id string, c *Catalog, live bool) string {
 	var ids []string
 	for known := range c.ByID {
-		test := slices.ContainsFunc(c.sandbox, func(r pay.Rail) bool { return r.ID == known })
+		test := slices.ContainsFunc(c.sandbox, func(r acquirer.Rail) bool { return r.ID == known })
 		if test && known == id {
 			return id + " is a method of the sandbox, and this is a live key: read the ids of production from GET /payment-methods"
 		}
@@ -276,12 +279,12 @@ func (ms *Methods) CheckSlug(slug string) error {
 	} else if meant := near.Meant(slug, slugs); meant != "" {
 		message += "; did you mean " + meant + "?"
 	}
-	return pay.FieldError(pay.CodeInvalidRequest, "method", message)
+	return problem.Field(problem.InvalidRequest, "method", message)
 }
 
 // hasMethod reports whether a method has a name.
 func (c *Catalog) hasMethod(slug string) bool {
-	bySlug := func(r pay.Rail) bool { return r.Method == slug }
+	bySlug := func(r acquirer.Rail) bool { return r.Method == slug }
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }
 
@@ -289,7 +292,7 @@ func (c *Catalog) hasMethod(slug string) bool {
 // many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
 // what it asked, not that sum to USD and back; others pay what the accounts that serve the
 // rail can be asked for.
-func (ms *Methods) Local(live bool, serving pay.Accounts, rail pay.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, pay.Rail, error) {
+func (ms *Methods) Local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, acquirer.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil

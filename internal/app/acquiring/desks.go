@@ -16,6 +16,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -26,10 +28,10 @@ const AccountsEvery = time.Second
 
 // ProvidersConfig is what Providers is made of.
 type ProvidersConfig struct {
-	// Simulated are the simulated providers, by account; Sandbox lists them in the
-	// cascade's order. The operator's accounts are in the database.
-	Simulated map[string]provider.Provider
-	Sandbox   []string
+	// StandIns take the sandbox's payments that no account serves: clients by account, and
+	// the accounts in the cascade's order. The operator's accounts are in the database.
+	StandIns     map[string]provider.Provider
+	StandInOrder []string
 	// Adapters are the providers that he may open accounts at; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
@@ -77,7 +79,7 @@ func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, provi
 
 // Desk is a provider account as this node calls it.
 type Desk struct {
-	Account pay.ProviderAccount
+	Account acquirer.Account
 	client  provider.Provider // nil where it cannot be opened, or pays out
 	Payouts payout.Provider   // nil where it cannot be opened, or takes payments
 	paysOut bool
@@ -105,14 +107,14 @@ type pastCredentials struct {
 type Desks struct {
 	mark    int64
 	ByID    map[string]Desk
-	Serving pay.Accounts // that take payments and can be called, with their rails
-	Paying  pay.Accounts // that pay out and can be called
+	Serving acquirer.Accounts // that take payments and can be called, with their rails
+	Paying  acquirer.Accounts // that pay out and can be called
 }
 
-// Upstream returns the client of an account: a simulated provider, or one that
+// Upstream returns the client of an account: a stand-in, or one that
 // the operator opened.
 func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
-	if p, ok := ps.Simulated[account]; ok {
+	if p, ok := ps.StandIns[account]; ok {
 		return p, true
 	}
 	d := ps.Desks.Load().ByID[account]
@@ -154,7 +156,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	}
 	next := &Desks{mark: mark, ByID: map[string]Desk{}}
 	for _, account := range list {
-		if account.Status == pay.AccountRemoved {
+		if account.Status == acquirer.AccountRemoved {
 			continue
 		}
 		var d Desk
@@ -180,7 +182,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 }
 
 // OpenDesk makes the clients of an account; it calls nobody.
-func (ps *Providers) OpenDesk(account pay.ProviderAccount) Desk {
+func (ps *Providers) OpenDesk(account acquirer.Account) Desk {
 	d := Desk{Account: account}
 	adapter, err := ps.Adapter(account.Adapter)
 	if err != nil {
@@ -206,7 +208,7 @@ func (ps *Providers) OpenDesk(account pay.ProviderAccount) Desk {
 	return d
 }
 
-func (ps *Providers) openFormer(adapter provider.Adapter, account pay.ProviderAccount) (list []former, err error) {
+func (ps *Providers) openFormer(adapter provider.Adapter, account acquirer.Account) (list []former, err error) {
 	past, err := ps.unsealPast(account)
 	for _, p := range past {
 		client, payouts, openErr := ps.openClient(adapter, account, p.Credentials)
@@ -222,7 +224,7 @@ func (ps *Providers) openFormer(adapter provider.Adapter, account pay.ProviderAc
 // openClient makes a client with credentials: one that takes payments, or one that pays out.
 //
 // Errors: which credential is missing, unknown or cannot be one.
-func (ps *Providers) openClient(adapter provider.Adapter, account pay.ProviderAccount, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
+func (ps *Providers) openClient(adapter provider.Adapter, account acquirer.Account, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
 	for _, f := range adapter.Fields {
 		if credentials[f.Name] == "" && !f.Optional {
 			return nil, nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
@@ -304,7 +306,7 @@ func PastOf(account string) string { return "provider account " + account + " be
 // maxPast is how many rotations within the grace are remembered.
 const maxPast = 8
 
-func (ps *Providers) unsealPast(account pay.ProviderAccount) (past []pastCredentials, err error) {
+func (ps *Providers) unsealPast(account acquirer.Account) (past []pastCredentials, err error) {
 	if len(account.Before) == 0 {
 		return nil, nil
 	}
@@ -317,13 +319,13 @@ func (ps *Providers) unsealPast(account pay.ProviderAccount) (past []pastCredent
 
 // sealPast seals the credentials that a rotation puts out with those that were put
 // out before and still count.
-func (ps *Providers) sealPast(account pay.ProviderAccount, present map[string]string, now time.Time) ([]byte, error) {
+func (ps *Providers) sealPast(account acquirer.Account, present map[string]string, now time.Time) ([]byte, error) {
 	past, err := ps.unsealPast(account)
 	if err != nil {
 		return nil, err
 	}
 	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
-	past = append(past, pastCredentials{present, now.Add(pay.AccountGrace)})
+	past = append(past, pastCredentials{present, now.Add(acquirer.AccountGrace)})
 	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
 	if err != nil {
 		return nil, err
@@ -333,30 +335,30 @@ func (ps *Providers) sealPast(account pay.ProviderAccount, present map[string]st
 
 // Serving selects the operator's accounts that a shop's payments over a rail may
 // go to.
-func (ps *Providers) Serving(scope pay.Scope, rail pay.Rail) pay.Accounts {
+func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Accounts {
 	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Desks.Load().Serving.Serving(scope, rail))
 	return chosen
 }
 
-// Routes returns the cascade of a payment. The simulated providers stand in on
-// every rail that no sandbox account serves, and take what the shop plays.
+// Routes returns the cascade of a payment. Stand-ins take what no account of a sandbox
+// serves, and what the shop plays.
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
-	rail, rules := ps.catalog.ByID[p.RailID], ps.Ruled.Load().Rules
+	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.Ruled.Load().Rules
 	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
-	if p.Live || len(serving) > 0 && p.Simulate == "" {
+	if p.Live || len(serving) > 0 && p.Script.Action == "" {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds()}
-	for _, account := range ps.Sandbox {
+	for _, account := range ps.StandInOrder {
 		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}
 	return cascade
 }
 
-// IsSimulated reports whether a payment is with a simulated provider.
-func (ps *Providers) IsSimulated(p pay.Payment) bool {
+// StoodIn reports whether a payment is with a stand-in.
+func (ps *Providers) StoodIn(p pay.Payment) bool {
 	attempt, ok := p.Current()
-	return !p.Live && (!ok || slices.Contains(ps.Sandbox, attempt.Provider))
+	return !p.Live && (!ok || slices.Contains(ps.StandInOrder, attempt.Provider))
 }
 
 // Notification is a provider's, as it came.

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // Explanation says why a payment went where it went.
 type Explanation struct {
 	Payment  pay.Payment
-	Rail     pay.Rail
+	Rail     acquirer.Rail
 	Band     string // of amounts, that the payment is rated with
 	Accounts []AccountVerdict
 	// Watched says that this process takes payments, and so knows how the accounts
@@ -40,17 +41,17 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
-	e := Explanation{Payment: p, Rail: ps.catalog.ByID[p.RailID], Band: routing.Band(p.Amount), Watched: ps.Operator == "", At: ps.Now()}
+	e := Explanation{Payment: p, Rail: ps.catalog.ByID[p.Way.RailID], Band: routing.Band(p.Price.Amount), Watched: ps.Operator == "", At: ps.Now()}
 	list, err := ps.Accounts(ctx, false)
 	if err != nil {
 		return e, err
 	}
-	var serving pay.Accounts
+	var serving acquirer.Accounts
 	for _, s := range list {
 		if s.PaysOut {
 			continue
 		}
-		account := s.ProviderAccount
+		account := s.Account
 		account.Rails = s.On
 		known := ps.health.candidate(account, e.Rail.Key, e.Band)
 		v := AccountVerdict{account.ID, account.Refuses(p.Scope, e.Rail), known.Circuit, known.Score}
@@ -63,9 +64,9 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		e.Accounts = append(e.Accounts, v)
 	}
 	_, chosen, _ := ps.Ruled.Load().Choose(e.Rail.Key, serving)
-	taking, _ := chosen.Taking(e.Rail, p.Local)
-	has := func(of pay.Accounts, id string) bool {
-		return slices.ContainsFunc(of, func(a pay.ProviderAccount) bool { return a.ID == id })
+	taking, _ := chosen.Taking(e.Rail, p.Price.Local)
+	has := func(of acquirer.Accounts, id string) bool {
+		return slices.ContainsFunc(of, func(a acquirer.Account) bool { return a.ID == id })
 	}
 	for i, v := range e.Accounts {
 		switch {
@@ -73,7 +74,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		case !has(chosen, v.Account):
 			e.Accounts[i].Verdict = "is not one that the routing rules list for " + e.Rail.Key
 		case !has(taking, v.Account):
-			e.Accounts[i].Verdict = "does not take " + p.Local.String()
+			e.Accounts[i].Verdict = "does not take " + p.Price.Local.String()
 		}
 	}
 	return e, nil

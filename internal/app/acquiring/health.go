@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -32,13 +33,13 @@ func (h *health) ended(account, rail, band string, o pay.Outcome, took time.Dura
 	return h.of.Ended(account, rail, band, o.Kind, took, now)
 }
 
-func (h *health) plan(rules routing.Rules, serving pay.Accounts, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+func (h *health) plan(rules routing.Rules, serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of.Plan(rules, serving, p, rail, now)
 }
 
-func (h *health) candidate(account pay.ProviderAccount, rail, band string) routing.Candidate {
+func (h *health) candidate(account acquirer.Account, rail, band string) routing.Candidate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of.Candidate(account, rail, band)
@@ -77,7 +78,7 @@ func (ps *Providers) Health() []RailHealth {
 		}
 		of := RailHealth{Account: account, Rail: rail}
 		for _, band := range routing.Bands() {
-			candidate := ps.health.of.Candidate(pay.ProviderAccount{ID: account}, rail, band)
+			candidate := ps.health.of.Candidate(acquirer.Account{ID: account}, rail, band)
 			if of.Circuit = candidate.Circuit; candidate.Score.Payments() > 0 {
 				of.Bands = append(of.Bands, BandHealth{band, candidate.Score})
 			}
@@ -92,16 +93,16 @@ func (ps *Providers) Health() []RailHealth {
 
 // Watched makes a call to one of the operator's accounts, and learns from it.
 func (ps *Providers) Watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
-	if _, simulated := ps.Simulated[account]; simulated {
+	if _, standIn := ps.StandIns[account]; standIn {
 		return call()
 	}
-	rail := ps.catalog.ByID[p.RailID].Key
+	rail := ps.catalog.ByID[p.Way.RailID].Key
 	began := ps.Now()
 	ps.health.began(account, rail, began)
 	o := call()
 	now := ps.Now()
 	ps.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
-	switch open, turned := ps.health.ended(account, rail, routing.Band(p.Amount), o, now.Sub(began), now); {
+	switch open, turned := ps.health.ended(account, rail, routing.Band(p.Price.Amount), o, now.Sub(began), now); {
 	case turned && open:
 		ps.Log.WarnContext(ctx, "a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
 	case turned:

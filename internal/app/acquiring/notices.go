@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // NotOurs answers a notification about nothing that we know: transaction_not_found.
 func NotOurs() error {
-	return pay.NewError(pay.CodeTransactionNotFound, "the notification's reference is not ours")
+	return problem.New(problem.TransactionNotFound, "the notification's reference is not ours")
 }
 
 // RefuseNotice answers a notification that could not be read.
@@ -20,13 +21,13 @@ func (ps *Providers) RefuseNotice(ctx context.Context, account string, err error
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
 		ps.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
-		return &pay.Error{Code: pay.CodeInvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
+		return &problem.Error{Code: problem.InvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
 	case errors.Is(err, provider.ErrUnreachable):
 		ps.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
-		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
+		return &problem.Error{Code: problem.ServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	}
 	ps.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
-	return &pay.Error{Code: pay.CodeInvalidRequest, Message: "the notification cannot be understood", Cause: err}
+	return &problem.Error{Code: problem.InvalidRequest, Message: "the notification cannot be understood", Cause: err}
 }
 
 // PayoutNotices is Notices for an account that pays out.

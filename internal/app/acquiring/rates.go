@@ -14,6 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -76,10 +79,10 @@ func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
 }
 
 func noRate(c money.Currency, reason string) error {
-	return &pay.Error{
-		Code:    pay.CodeServiceUnavailable,
+	return &problem.Error{
+		Code:    problem.ServiceUnavailable,
 		Message: fmt.Sprintf("payments in %s are not taken now: %s", c, RateNeeded(c, reason)),
-		Details: pay.Details{Reason: reason},
+		Details: problem.Details{Reason: reason},
 	}
 }
 
@@ -106,7 +109,7 @@ func (rs *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount
 
 // currency is what a shopper pays in: the rail's own; a sandbox rail that is
 // played in another country takes that country's.
-func (rs *Rates) currency(live bool, rail pay.Rail, where geo.Country) money.Currency {
+func (rs *Rates) currency(live bool, rail acquirer.Rail, where geo.Country) money.Currency {
 	if !live && where.Alpha3 != rail.Country && rs.table.Load().Knows(where.Currency) {
 		return where.Currency
 	}
@@ -245,7 +248,7 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough to be warned of, among those
 // of the currencies that the merchant has taken payments in.
-func (rs *Rates) StaleRates(ctx context.Context, scope pay.Scope) ([]pay.Quote, error) {
+func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quote, error) {
 	stale := map[money.Currency]pay.Quote{}
 	now := rs.Now()
 	rs.table.Load().Quotes(func(q pay.Quote) {
@@ -388,7 +391,7 @@ func (rs *Rates) CheckCurrency(c money.Currency) error {
 	for _, c := range rs.Currencies() {
 		codes = append(codes, string(c))
 	}
-	return pay.FieldError(pay.CodeUnsupportedCurrency, "currency", fmt.Sprintf(
+	return problem.Field(problem.UnsupportedCurrency, "currency", fmt.Sprintf(
 		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
@@ -22,7 +23,7 @@ type PastRoutes struct {
 	Rail         string         // by catalog key; "" for all
 	Rules        *routing.Rules // nil: those in force
 	// Accounts change, by id, what is taken to be otherwise of provider accounts.
-	Accounts map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)
+	Accounts map[string]func(acquirer.Account) (acquirer.Account, error)
 	Examples int
 }
 
@@ -30,8 +31,8 @@ type PastRoutes struct {
 type Rerouted struct {
 	replay.Report
 	InForce   RulesVersion
-	Changed   []pay.ProviderAccount // as they were taken to be
-	Simulated int64                 // payments of the simulated providers: left out
+	Changed   []acquirer.Account // as they were taken to be
+	Simulated int64              // payments that stand-ins took: left out
 }
 
 const (
@@ -63,7 +64,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		return done, err
 	}
 	c.InForce.Accounts = ru.withRails(list)
-	var changed []pay.ProviderAccount
+	var changed []acquirer.Account
 	changed, done.Changed, err = ru.otherwise(list, o.Accounts)
 	if err != nil {
 		return done, err
@@ -93,8 +94,8 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 
 // eachPast calls with the payments from a moment to the end of the period that went
 // through accounts of the operator's, in order of time. skipped, if any, is called
-// with those of the simulated providers.
-func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, pay.Rail), skipped func(pay.Payment)) error {
+// with those that stand-ins took.
+func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
 		page, err := ru.Store.Payments.Between(ctx, o.Live, after, before, replayPage)
@@ -103,7 +104,7 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, eac
 		}
 		for _, p := range page {
 			after = p.ID
-			rail := ru.providers.catalog.ByID[p.RailID]
+			rail := ru.providers.catalog.ByID[p.Way.RailID]
 			switch {
 			case o.Rail != "" && rail.Key != o.Rail:
 			case ru.played(p):
@@ -120,17 +121,17 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, eac
 	}
 }
 
-// played reports whether a payment went to the simulated providers.
+// played reports whether a payment went to stand-ins.
 func (ru *Rules) played(p pay.Payment) bool {
-	return p.Simulate != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.Simulated[at.Provider] != nil })
+	return p.Script.Action != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.StandIns[at.Provider] != nil })
 }
 
 // otherwise returns the accounts as a replay takes them to be, and those that differ.
-func (ru *Rules) otherwise(list []pay.ProviderAccount, changes map[string]func(pay.ProviderAccount) (pay.ProviderAccount, error)) (all, changed []pay.ProviderAccount, err error) {
+func (ru *Rules) otherwise(list []acquirer.Account, changes map[string]func(acquirer.Account) (acquirer.Account, error)) (all, changed []acquirer.Account, err error) {
 	all = slices.Clone(list)
 	var wrong []error
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
-		i := slices.IndexFunc(all, func(of pay.ProviderAccount) bool { return of.ID == id && of.Status != pay.AccountRemoved })
+		i := slices.IndexFunc(all, func(of acquirer.Account) bool { return of.ID == id && of.Status != acquirer.AccountRemoved })
 		if i < 0 {
 			wrong = append(wrong, fmt.Errorf("accounts: there is no account %s", id))
 			continue
@@ -149,7 +150,7 @@ func (ru *Rules) otherwise(list []pay.ProviderAccount, changes map[string]func(p
 }
 
 // takesRails says which rails an account has that its adapter lacks.
-func (ru *Rules) takesRails(account pay.ProviderAccount) error {
+func (ru *Rules) takesRails(account acquirer.Account) error {
 	adapter, err := ru.providers.Adapter(account.Adapter)
 	if err != nil {
 		return err

@@ -14,6 +14,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -64,7 +67,7 @@ func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, erro
 	return ru.rulesOf(row)
 }
 
-func (ru *Rules) rulesOf(row pay.RoutingRules) (RulesVersion, error) {
+func (ru *Rules) rulesOf(row acquirer.RoutingRules) (RulesVersion, error) {
 	v := RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
@@ -104,7 +107,7 @@ func (ru *Rules) History(ctx context.Context, limit int) ([]RulesVersion, error)
 // again change nothing.
 //
 // Errors: what is wrong with them.
-func (ru *Rules) Apply(ctx context.Context, by pay.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+func (ru *Rules) Apply(ctx context.Context, by audit.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
 	if err := ru.Check(ctx, rules); err != nil {
 		return v, false, err
 	}
@@ -112,17 +115,17 @@ func (ru *Rules) Apply(ctx context.Context, by pay.Actor, rules routing.Rules) (
 	if err != nil {
 		return v, false, err
 	}
-	return ru.change(ctx, by, doc, pay.RoutingApplied, map[string]string{"rules": string(doc)})
+	return ru.change(ctx, by, doc, audit.RoutingApplied, map[string]string{"rules": string(doc)})
 }
 
 // Reset takes the rules back: each node decides as it was configured to.
-func (ru *Rules) Reset(ctx context.Context, by pay.Actor) (v RulesVersion, changed bool, err error) {
-	return ru.change(ctx, by, nil, pay.RoutingReset, nil)
+func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, changed bool, err error) {
+	return ru.change(ctx, by, nil, audit.RoutingReset, nil)
 }
 
-func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+func (ru *Rules) change(ctx context.Context, by audit.Actor, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
-		present := pay.RoutingRules{}
+		present := acquirer.RoutingRules{}
 		mark, err := ru.Store.Rules.Mark(ctx)
 		if err == nil && mark > 0 {
 			present, err = ru.Store.Rules.Get(ctx, mark)
@@ -134,7 +137,7 @@ func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.A
 			v, err = ru.rulesAt(ctx, mark)
 			return err
 		}
-		row := pay.RoutingRules{Version: mark + 1, Doc: doc, At: ru.Now()}
+		row := acquirer.RoutingRules{Version: mark + 1, Doc: doc, At: ru.Now()}
 		told := maps.Clone(details)
 		if told == nil {
 			told = map[string]string{}
@@ -145,7 +148,7 @@ func (ru *Rules) change(ctx context.Context, by pay.Actor, doc []byte, act pay.A
 		}
 		// They are about both environments.
 		return ru.Store.Commit(ctx, pay.Change{
-			Rules: []pay.RoutingRules{row}, Audit: ru.Audited(by, pay.Scope{Live: true}, act, "routing", told),
+			Rules: []acquirer.RoutingRules{row}, Audit: ru.Audited(by, tenant.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {
@@ -165,7 +168,7 @@ func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
 	return ru.check(rules, list)
 }
 
-func (ru *Rules) check(rules routing.Rules, list []pay.ProviderAccount) error {
+func (ru *Rules) check(rules routing.Rules, list []acquirer.Account) error {
 	if err := rules.Check(); err != nil {
 		return err
 	}
@@ -186,8 +189,8 @@ func (ru *Rules) check(rules routing.Rules, list []pay.ProviderAccount) error {
 }
 
 // unlistable says why an account can have no place in a rail's list.
-func unlistable(list pay.Accounts, id, rail string) string {
-	i := slices.IndexFunc(list, func(a pay.ProviderAccount) bool { return a.ID == id && a.Status != pay.AccountRemoved })
+func unlistable(list acquirer.Accounts, id, rail string) string {
+	i := slices.IndexFunc(list, func(a acquirer.Account) bool { return a.ID == id && a.Status != acquirer.AccountRemoved })
 	switch {
 	case i < 0:
 		return "there is no such account"
@@ -209,15 +212,15 @@ func (ru *Rules) isRail(key string) bool {
 
 // withRails lists accounts with all their rails; one that cannot be opened serves
 // nobody.
-func (ru *Rules) withRails(list []pay.ProviderAccount) pay.Accounts {
-	all := make(pay.Accounts, 0, len(list))
+func (ru *Rules) withRails(list []acquirer.Account) acquirer.Accounts {
+	all := make(acquirer.Accounts, 0, len(list))
 	for _, account := range list {
 		s := ru.providers.StatusOf(account)
-		if account.Status != pay.AccountRemoved {
+		if account.Status != acquirer.AccountRemoved {
 			account.Rails = s.On
 		}
 		if s.Broken != "" {
-			account.Status = pay.AccountDisabled
+			account.Status = acquirer.AccountDisabled
 		}
 		all = append(all, account)
 	}

@@ -17,6 +17,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/golang-jwt/jwt/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -36,7 +39,7 @@ type Access struct {
 	secrets *Secrets
 	known   *Keys
 	uses    *keyUses
-	tiers   *base.Cache[pay.Tier]
+	tiers   *base.Cache[tenant.Tier]
 	revoked revocations
 	events  authEvents
 }
@@ -54,13 +57,13 @@ func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 }
 
 // NewKeys returns the API keys of a service.
-func NewKeys(b *base.Base) *Keys { return &Keys{Base: b, seen: base.NewCache[pay.Key](b.Now)} }
+func NewKeys(b *base.Base) *Keys { return &Keys{Base: b, seen: base.NewCache[tenant.Key](b.Now)} }
 
 // NewAccess returns what lets callers in by keys, and by tokens that the secrets sign.
 func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 	return &Access{
 		Base: b, secrets: secrets, known: keys, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
-		tiers: base.NewCache[pay.Tier](b.Now),
+		tiers: base.NewCache[tenant.Tier](b.Now),
 	}
 }
 
@@ -89,8 +92,8 @@ type Tokens struct {
 	Refresh     string
 	AccessTTL   time.Duration
 	RefreshTTL  time.Duration
-	Environment pay.Environment
-	Merchant    pay.Merchant
+	Environment tenant.Environment
+	Merchant    tenant.Merchant
 }
 
 // Login exchanges a key pair for tokens (AUTH-2). by says from where; it
@@ -99,21 +102,21 @@ type Tokens struct {
 // Errors: invalid_api_key.
 func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
 	publishable, secret, err := ac.pair(ctx, apiKey, secretKey)
-	var refusal *pay.Error
-	if errors.As(err, &refusal) && refusal.Code == pay.CodeInvalidAPIKey {
+	var refusal *problem.Error
+	if errors.As(err, &refusal) && refusal.Code == problem.InvalidAPIKey {
 		ac.loginRefused(ctx, by, publishable)
 	}
 	if err != nil {
 		return Tokens{}, err
 	}
 	now := ac.Now()
-	login := pay.Login{
+	login := tenant.Login{
 		ID: ac.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
 		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
 	}
 	by.KeyID = secret.ID
 	if err := ac.Store.Commit(ctx, pay.Change{
-		Logins: []pay.Login{login}, Audit: ac.Audited(by.Actor(), login.Scope, pay.LoginCreated, login.ID, nil),
+		Logins: []tenant.Login{login}, Audit: ac.Audited(by.Actor(), login.Scope, audit.LoginCreated, login.ID, nil),
 	}); err != nil {
 		return Tokens{}, err
 	}
@@ -123,21 +126,21 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 
 // pair finds the keys of a login. The publishable one is returned with a refusal too, where it
 // is known.
-func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret pay.Key, err error) {
-	bad := pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
+func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret tenant.Key, err error) {
+	bad := problem.New(problem.InvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
-		bad = pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
+		bad = problem.New(problem.InvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
 	}
 	if publishable, err = ac.keyOf(ctx, apiKey); err != nil {
-		return pay.Key{}, secret, base.OrRefuse(err, bad)
+		return tenant.Key{}, secret, base.OrRefuse(err, bad)
 	}
 	if secret, err = ac.keyOf(ctx, secretKey); err != nil {
 		return publishable, secret, base.OrRefuse(err, bad)
 	}
 	if publishable.Live != secret.Live {
-		return publishable, secret, pay.NewError(pay.CodeInvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
+		return publishable, secret, problem.New(problem.InvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
 	}
-	if publishable.Kind != pay.Publishable || secret.Kind == pay.Publishable || publishable.Scope != secret.Scope {
+	if publishable.Kind != tenant.Publishable || secret.Kind == tenant.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
 	}
 	return publishable, secret, nil
@@ -157,7 +160,7 @@ func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) 
 
 // refreshRefused leaves a trace of a refresh token that was not good, and returns err.
 func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
-	if refusal, ok := errors.AsType[*pay.Error](err); ok && refusal.Code == pay.CodeInvalidToken {
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.InvalidToken {
 		ac.events[AuthRefreshRefused].Add(1)
 		ac.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
@@ -167,26 +170,26 @@ func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err err
 // loginOf reads the login that a refresh token is of.
 //
 // Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
-func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (pay.Login, error) {
+func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (tenant.Login, error) {
 	id, version, ok := ac.ParseRefresh(token)
 	if !ok {
-		return pay.Login{}, badRefresh()
+		return tenant.Login{}, badRefresh()
 	}
 	login, err := ac.Store.Keys.Login(ctx, id)
 	if err != nil {
-		return pay.Login{}, base.OrRefuse(err, badRefresh())
+		return tenant.Login{}, base.OrRefuse(err, badRefresh())
 	}
 	if !login.RevokedAt.IsZero() || !ac.Now().Before(login.ExpiresAt) {
-		return pay.Login{}, badRefresh()
+		return tenant.Login{}, badRefresh()
 	}
 	if version != login.Version {
-		return pay.Login{}, ac.stolen(ctx, by, id)
+		return tenant.Login{}, ac.stolen(ctx, by, id)
 	}
 	return login, nil
 }
 
 func badRefresh() error {
-	return pay.NewError(pay.CodeInvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
+	return problem.New(problem.InvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
 }
 
 func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
@@ -199,7 +202,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
-	err = ac.Store.Commit(ctx, pay.Change{Logins: []pay.Login{login}})
+	err = ac.Store.Commit(ctx, pay.Change{Logins: []tenant.Login{login}})
 	if errors.Is(err, store.ErrStale) {
 		read, err := ac.Store.Keys.Login(ctx, login.ID)
 		if err != nil {
@@ -221,14 +224,14 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) error {
 	ac.events[AuthRefreshReused].Add(1)
 	ac.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
-	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
+	actor := audit.Actor{Kind: audit.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := ac.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
 		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
 	}
 	return badRefresh()
 }
 
-func (ac *Access) issue(ctx context.Context, l pay.Login, now time.Time) (Tokens, error) {
+func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tokens, error) {
 	merchant, err := ac.Store.Merchants.Get(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
@@ -282,14 +285,14 @@ func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bo
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
-	unknown := pay.NewError(pay.CodeInvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
-	var key pay.Key
+	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
+	var key tenant.Key
 	var err error
 	login := ""
 	var audience jwt.ClaimStrings // of a token
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
-		return base.Principal{}, pay.NewError(pay.CodeInvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
+		return base.Principal{}, problem.New(problem.InvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
 	case RawKey(credential):
 		if key, err = ac.keyOf(ctx, credential); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
@@ -301,9 +304,9 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 		}
 		audience = c.Audience
 		if login = loginOf(c.ID); ac.revoked.has(login) {
-			return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the login of this token has ended: get a new one from /auth/token")
+			return base.Principal{}, problem.New(problem.InvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.known.seen.Get(c.Key, func() (pay.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(c.Key, func() (tenant.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -311,7 +314,7 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 		return base.Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
-		return base.Principal{}, pay.NewError(pay.CodeInvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
+		return base.Principal{}, problem.New(problem.InvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
 	}
 	return base.Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }
@@ -325,8 +328,8 @@ func RawKey(credential string) bool {
 func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, a few seconds old at most.
-func (ac *Access) Tier(ctx context.Context, merchant string) (pay.Tier, error) {
-	return ac.tiers.Get(merchant, func() (pay.Tier, error) {
+func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error) {
+	return ac.tiers.Get(merchant, func() (tenant.Tier, error) {
 		m, err := ac.Store.Merchants.Get(ctx, merchant)
 		return m.Tier, err
 	})
@@ -341,7 +344,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 	if s, ok := t.seen.Get(text); ok && now.Before(s.expires) {
 		return s.claims, nil
 	}
-	invalid := pay.NewError(pay.CodeInvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
+	invalid := problem.New(problem.InvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
 	if len(text) > maxToken {
 		return claims{}, invalid
 	}
@@ -358,7 +361,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 		return key, nil
 	})
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return claims{}, pay.NewError(pay.CodeTokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
+		return claims{}, problem.New(problem.TokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
 	}
 	if err != nil || c.Key == "" || past { // what such a key signed is over: this was made by who stole it
 		return claims{}, invalid
@@ -368,9 +371,9 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 }
 
 // keyOf finds a raw key by its keyed hash.
-func (ac *Access) keyOf(ctx context.Context, raw string) (pay.Key, error) {
+func (ac *Access) keyOf(ctx context.Context, raw string) (tenant.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.known.seen.Get(hash, func() (pay.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(hash, func() (tenant.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

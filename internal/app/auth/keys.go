@@ -10,21 +10,24 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Keys are the API keys of merchants. It is safe for use by many goroutines.
 type Keys struct {
 	*base.Base
-	seen *base.Cache[pay.Key] // by hash and by id
+	seen *base.Cache[tenant.Key] // by hash and by id
 }
 
 // NewKey is what a key is to be.
 type NewKey struct {
-	pay.Scope // without a shop: the whole merchant's
-	Kind      pay.KeyKind
-	Rights    []pay.Right // of a restricted one; withdrawals of a secret one
-	Ends      time.Time   // when it is refused from; the zero time: it does not end by itself
+	tenant.Scope // without a shop: the whole merchant's
+	Kind         tenant.KeyKind
+	Rights       []tenant.Right // of a restricted one; withdrawals of a secret one
+	Ends         time.Time      // when it is refused from; the zero time: it does not end by itself
 }
 
 // Create adds a key, and returns it: it cannot be read again. A secret key of the whole
@@ -51,26 +54,26 @@ func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
 	}
 	raw, key := ks.NewKey(scope, n.Kind, ks.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
-	if n.Kind == pay.Secret {
+	if n.Kind == tenant.Secret {
 		shops, err := ks.Store.Merchants.Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", err
 		}
 		if scope.Shop == "" || len(shops) > 0 && shops[0].ID == scope.Shop {
-			key.Rights = []pay.Right{pay.RightWithdrawals}
+			key.Rights = []tenant.Right{tenant.RightWithdrawals}
 		}
 	}
-	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ks.AuditKey(pay.KeyCreated, key)})
+	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
-	refuse := func(why string) error { return pay.FieldError(pay.CodeInvalidRequest, "rights", why) }
+	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "rights", why) }
 	switch {
-	case n.Kind == pay.Restricted && len(n.Rights) == 0:
-		return refuse("a restricted key has some rights: want some of " + pay.WriteRights(pay.Rights()))
-	case n.Kind == pay.Publishable && len(n.Rights) > 0:
+	case n.Kind == tenant.Restricted && len(n.Rights) == 0:
+		return refuse("a restricted key has some rights: want some of " + tenant.WriteRights(tenant.Rights()))
+	case n.Kind == tenant.Publishable && len(n.Rights) > 0:
 		return refuse("a publishable key has no rights")
-	case n.Kind == pay.Secret && !slices.Equal(n.Rights, []pay.Right{pay.RightWithdrawals}) && len(n.Rights) > 0:
+	case n.Kind == tenant.Secret && !slices.Equal(n.Rights, []tenant.Right{tenant.RightWithdrawals}) && len(n.Rights) > 0:
 		return refuse("a secret key has all rights but withdrawals: name that, or make a restricted key")
 	}
 	return nil
@@ -79,7 +82,7 @@ func (n NewKey) check() error {
 // List lists a merchant's keys, oldest first, with those that are over, and how they were used.
 //
 // Errors: store.ErrNotFound.
-func (ks *Keys) List(ctx context.Context, merchant string) ([]pay.Key, map[string]store.KeyUsage, error) {
+func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[string]store.KeyUsage, error) {
 	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +103,7 @@ const LeastGrace = 2 * base.CacheTTL
 //
 // Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
 // are shown so; invalid_request for a grace below LeastGrace that is not 0.
-func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (raw string, key pay.Key, err error) {
+func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -108,11 +111,11 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 	now := ks.Now()
 	switch {
 	case old.Over(now):
-		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" is over: make a new one")
+		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" is over: make a new one")
 	case old.Successor != "":
-		return "", key, pay.NewError(pay.CodeConflictState, "the key "+old.ID+" was rotated: "+old.Successor+" took its place; rotate that")
+		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" was rotated: "+old.Successor+" took its place; rotate that")
 	case grace != 0 && grace < LeastGrace:
-		return "", key, pay.FieldError(pay.CodeInvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
+		return "", key, problem.Field(problem.InvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
 	}
 	raw, key = ks.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
@@ -123,7 +126,7 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 		old.RevokedAt = now
 	}
 	err = ks.Store.Commit(ctx, pay.Change{
-		Keys: []pay.Key{key, old}, Audit: append(ks.AuditKey(pay.KeyCreated, key), ks.AuditKey(pay.KeyRevoked, old)...),
+		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(audit.KeyCreated, key), ks.AuditKey(audit.KeyRevoked, old)...),
 	})
 	ks.forgetKey(old)
 	return raw, key, err
@@ -132,15 +135,15 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 // Revoke ends a key by its id, or by how it is shown; other nodes notice within two seconds.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (ks *Keys) Revoke(ctx context.Context, name string) (pay.Key, error) {
-	return ks.endKey(ctx, func() (pay.Key, error) { return ks.key(ctx, name) })
+func (ks *Keys) Revoke(ctx context.Context, name string) (tenant.Key, error) {
+	return ks.endKey(ctx, func() (tenant.Key, error) { return ks.key(ctx, name) })
 }
 
 // RevokeRaw is Revoke for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (pay.Key, error) {
-	return ks.endKey(ctx, func() (pay.Key, error) {
+func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (tenant.Key, error) {
+	return ks.endKey(ctx, func() (tenant.Key, error) {
 		key, err := ks.Store.Keys.ByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
@@ -152,7 +155,7 @@ func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (pay.Key, error) {
 // key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
 //
 // Errors: store.ErrNotFound, conflict_state where several are shown so.
-func (ks *Keys) key(ctx context.Context, name string) (pay.Key, error) {
+func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
 		key, err := ks.Store.Keys.Get(ctx, name)
@@ -164,27 +167,27 @@ func (ks *Keys) key(ctx context.Context, name string) (pay.Key, error) {
 	list, err := ks.Store.Keys.Shown(ctx, shown)
 	switch {
 	case err != nil:
-		return pay.Key{}, err
+		return tenant.Key{}, err
 	case len(list) == 0:
-		return pay.Key{}, fmt.Errorf("key %s: %w", shown, store.ErrNotFound)
+		return tenant.Key{}, fmt.Errorf("key %s: %w", shown, store.ErrNotFound)
 	case len(list) > 1:
 		var ids []string
 		for _, key := range list {
 			ids = append(ids, key.ID)
 		}
-		return pay.Key{}, pay.NewError(pay.CodeConflictState, "several keys are shown as "+shown+", give the id of one: "+strings.Join(ids, ", "))
+		return tenant.Key{}, problem.New(problem.ConflictState, "several keys are shown as "+shown+", give the id of one: "+strings.Join(ids, ", "))
 	}
 	return list[0], nil
 }
 
-func (ks *Keys) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.Key, error) {
-	key, err := base.Decide(func() (pay.Key, error) {
+func (ks *Keys) endKey(ctx context.Context, read func() (tenant.Key, error)) (tenant.Key, error) {
+	key, err := base.Decide(func() (tenant.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
 		key = key.Revoke(ks.Now())
-		return key, ks.Store.Commit(ctx, pay.Change{Keys: []pay.Key{key}, Audit: ks.AuditKey(pay.KeyRevoked, key)})
+		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyRevoked, key)})
 	})
 	if err == nil {
 		ks.forgetKey(key)
@@ -192,16 +195,16 @@ func (ks *Keys) endKey(ctx context.Context, read func() (pay.Key, error)) (pay.K
 	return key, err
 }
 
-func (ks *Keys) forgetKey(key pay.Key) {
+func (ks *Keys) forgetKey(key tenant.Key) {
 	ks.seen.Forget(key.Hash)
 	ks.seen.Forget(key.ID)
 }
 
 // AuditKey is the entry of something that was done with a key.
-func (ks *Keys) AuditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
+func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
-		details["rights"] = pay.WriteRights(key.Rights)
+		details["rights"] = tenant.WriteRights(key.Rights)
 	}
 	if key.EndsAt.After(ks.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
@@ -210,10 +213,10 @@ func (ks *Keys) AuditKey(act pay.Act, key pay.Key) []pay.AuditEntry {
 }
 
 // NewKey makes a key of a kind. Its raw text is told once, and kept nowhere.
-func (ks *Keys) NewKey(scope pay.Scope, kind pay.KeyKind, now time.Time) (string, pay.Key) {
-	prefix := pay.KeyPrefix(kind, scope.Live)
+func (ks *Keys) NewKey(scope tenant.Scope, kind tenant.KeyKind, now time.Time) (string, tenant.Key) {
+	prefix := tenant.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)
-	return raw, pay.Key{
+	return raw, tenant.Key{
 		ID: ks.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
 		Hash: ks.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
 	}

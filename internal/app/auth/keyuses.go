@@ -10,6 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -26,12 +28,12 @@ const (
 // keyUses are from where keys were used, as far as that was noted of late.
 type keyUses struct {
 	mu   sync.Mutex // owns what follows
-	seen map[pay.KeyUse]time.Time
-	news map[pay.KeyUse]time.Time
+	seen map[tenant.KeyUse]time.Time
+	news map[tenant.KeyUse]time.Time
 }
 
 func newKeyUses() *keyUses {
-	return &keyUses{seen: map[pay.KeyUse]time.Time{}, news: map[pay.KeyUse]time.Time{}}
+	return &keyUses{seen: map[tenant.KeyUse]time.Time{}, news: map[tenant.KeyUse]time.Time{}}
 }
 
 // KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
@@ -39,7 +41,7 @@ func (ac *Access) KeyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
-	use, now, u := pay.KeyUse{Key: p.KeyID, Address: p.Address}, ac.Now(), ac.uses
+	use, now, u := tenant.KeyUse{Key: p.KeyID, Address: p.Address}, ac.Now(), ac.uses
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if at, known := u.seen[use]; known && now.Sub(at) < usesKept {
@@ -68,10 +70,10 @@ func (ac *Access) WriteKeyUses(ctx context.Context) error {
 }
 
 // take takes some of what was noted.
-func (u *keyUses) take() map[pay.KeyUse]time.Time {
+func (u *keyUses) take() map[tenant.KeyUse]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	some := map[pay.KeyUse]time.Time{}
+	some := map[tenant.KeyUse]time.Time{}
 	for use, at := range u.news {
 		if len(some) == usesBatch {
 			break
@@ -82,7 +84,7 @@ func (u *keyUses) take() map[pay.KeyUse]time.Time {
 	return some
 }
 
-func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
+func (u *keyUses) putBack(some map[tenant.KeyUse]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for use, at := range some {
@@ -90,7 +92,7 @@ func (u *keyUses) putBack(some map[pay.KeyUse]time.Time) {
 	}
 }
 
-func (ac *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Time) error {
+func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.Time) error {
 	known, addresses, err := ac.Store.Keys.Uses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
@@ -122,7 +124,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[pay.KeyUse]time.Tim
 		if len(list) > 1 { // at once: one entry tells of all
 			details["more"] = fmt.Sprint(len(list) - 1)
 		}
-		change.Audit = append(change.Audit, ac.Audited(pay.Actor{Kind: pay.BySystem, IP: list[0]}, key.Scope, pay.KeyUsedAnew, key.ID, details)...)
+		change.Audit = append(change.Audit, ac.Audited(audit.Actor{Kind: audit.BySystem, IP: list[0]}, key.Scope, audit.KeyUsedAnew, key.ID, details)...)
 	}
 	if err := ac.Store.Commit(ctx, change); err != nil {
 		return err

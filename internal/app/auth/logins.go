@@ -12,6 +12,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -132,7 +135,7 @@ func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 
 // loginRefused leaves a trace of a login that was refused: key is the publishable one, where
 // it is known.
-func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key pay.Key) {
+func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenant.Key) {
 	ac.events[AuthLoginRefused].Add(1)
 	ac.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
@@ -146,8 +149,8 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key pay.K
 	if left > 0 {
 		details["more"] = fmt.Sprint(left)
 	}
-	actor := pay.Actor{Kind: pay.BySystem, IP: by.Address, Request: by.RequestID}
-	if err := ac.Store.Commit(ctx, pay.Change{Audit: ac.Audited(actor, key.Scope, pay.LoginRefused, key.ID, details)}); err != nil {
+	actor := audit.Actor{Kind: audit.BySystem, IP: by.Address, Request: by.RequestID}
+	if err := ac.Store.Commit(ctx, pay.Change{Audit: ac.Audited(actor, key.Scope, audit.LoginRefused, key.ID, details)}); err != nil {
 		ac.Log.ErrorContext(ctx, "a refused login is not in the audit log", "key", key.ID, "error", err)
 	}
 }
@@ -155,8 +158,8 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key pay.K
 // CredentialRefused leaves a trace of credentials that were not good: by says from where they
 // came. An access token that is over is nothing to tell of.
 func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
-	var shown *pay.Error
-	if errors.As(refusal, &shown) && (shown.Code == pay.CodeInvalidAPIKey || shown.Code == pay.CodeInvalidToken) {
+	var shown *problem.Error
+	if errors.As(refusal, &shown) && (shown.Code == problem.InvalidAPIKey || shown.Code == problem.InvalidToken) {
 		ac.events[AuthRefused].Add(1)
 		ac.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
@@ -164,8 +167,8 @@ func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refu
 
 // WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
 func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
-	var shown *pay.Error
-	if errors.As(refusal, &shown) && shown.Code == pay.CodeForbidden {
+	var shown *problem.Error
+	if errors.As(refusal, &shown) && shown.Code == problem.Forbidden {
 		ac.events[AuthBeyond].Add(1)
 		ac.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
@@ -173,7 +176,7 @@ func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal err
 
 // TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
 func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
-	if shown, ok := errors.AsType[*pay.Error](refusal); ok && shown.Code == pay.CodeRateLimited {
+	if shown, ok := errors.AsType[*problem.Error](refusal); ok && shown.Code == problem.RateLimited {
 		ac.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
@@ -184,10 +187,10 @@ func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal err
 // with a key itself.
 func (ac *Access) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
-		return pay.NewError(pay.CodeMissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
+		return problem.New(problem.MissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
 	if by.Login == "" {
-		return pay.NewError(pay.CodeInvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
+		return problem.New(problem.InvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
 	}
 	return ac.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
 }
@@ -200,14 +203,14 @@ func (ac *Access) LogoutRefresh(ctx context.Context, by base.Principal, token st
 	if err != nil {
 		return ac.refreshRefused(ctx, by, err)
 	}
-	actor := pay.Actor{Kind: pay.ByKey, ID: login.Key, IP: by.Address, Request: by.RequestID}
+	actor := audit.Actor{Kind: audit.ByKey, ID: login.Key, IP: by.Address, Request: by.RequestID}
 	return ac.RevokeLogin(ctx, actor, login.ID, "logged out")
 }
 
 // RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.
 //
 // Errors: store.ErrNotFound.
-func (ac *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason string) error {
+func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason string) error {
 	return base.Again(func() error {
 		l, err := ac.Store.Keys.Login(ctx, login)
 		if err != nil {
@@ -216,7 +219,7 @@ func (ac *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason s
 		if !l.RevokedAt.IsZero() {
 			return nil
 		}
-		return ac.endLogins(ctx, by, []pay.Login{l}, pay.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
+		return ac.endLogins(ctx, by, []tenant.Login{l}, audit.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
 	})
 }
 
@@ -224,7 +227,7 @@ func (ac *Access) RevokeLogin(ctx context.Context, by pay.Actor, login, reason s
 // how many there were.
 //
 // Errors: store.ErrNotFound.
-func (ac *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key, reason string) (n int, err error) {
+func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
 		k, err := ac.Store.Keys.Get(ctx, key)
@@ -243,7 +246,7 @@ func (ac *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key,
 			if more = len(list) > 0; err != nil || !more {
 				return err
 			}
-			err = ac.endLogins(ctx, by, list, pay.LoginsRevoked, object, map[string]string{"logins": fmt.Sprint(len(list)), "reason": reason})
+			err = ac.endLogins(ctx, by, list, audit.LoginsRevoked, object, map[string]string{"logins": fmt.Sprint(len(list)), "reason": reason})
 			if err == nil {
 				n += len(list)
 			}
@@ -256,11 +259,11 @@ func (ac *Access) RevokeLogins(ctx context.Context, by pay.Actor, merchant, key,
 }
 
 // endLogins writes that logins have ended, and heeds it at once.
-func (ac *Access) endLogins(ctx context.Context, by pay.Actor, list []pay.Login, act pay.Act, object string, details map[string]string) error {
+func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []tenant.Login, act audit.Act, object string, details map[string]string) error {
 	now := ac.Now()
 	scope := list[0].Scope
-	if act == pay.LoginsRevoked {
-		scope = pay.Scope{Merchant: scope.Merchant, Live: true}
+	if act == audit.LoginsRevoked {
+		scope = tenant.Scope{Merchant: scope.Merchant, Live: true}
 	}
 	change := pay.Change{Audit: ac.Audited(by, scope, act, object, details)}
 	var ended []string

@@ -11,6 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -24,20 +27,19 @@ func NewOperators(b *base.Base) *Operators { return &Operators{b} }
 // once and cannot be read again. It is refused from ends on, unless that is zero.
 //
 // Errors: invalid_request for the name, conflict_state for one who has a token.
-func (os *Operators) Add(ctx context.Context, by pay.Actor, name string, ends time.Time) (token string, o pay.Operator, err error) {
-	token = id.Secret(pay.TokenPrefix)
-	preview := pay.TokenPrefix + "…" + token[len(token)-4:]
-	o, err = base.Decide(func() (pay.Operator, error) {
+func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends time.Time) (token string, o tenant.Operator, err error) {
+	token = id.Secret(tenant.TokenPrefix)
+	preview := tenant.TokenPrefix + "…" + token[len(token)-4:]
+	o, err = base.Decide(func() (tenant.Operator, error) {
 		present, err := os.Store.Operators.Get(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
-		next, change, err := present.Admit(name, os.Vault.Hash(token), preview, ends, os.Now())
+		next, err := present.Admit(name, os.Vault.Hash(token), preview, ends, os.Now())
 		if err != nil {
 			return present, err
 		}
-		change.Audit = os.auditOperator(by, pay.OperatorAdded, next)
-		return next, os.Store.Commit(ctx, change)
+		return next, os.Store.Commit(ctx, pay.Change{Operators: []tenant.Operator{next}, Audit: os.auditOperator(by, audit.OperatorAdded, next)})
 	})
 	return token, o, err
 }
@@ -45,47 +47,45 @@ func (os *Operators) Add(ctx context.Context, by pay.Actor, name string, ends ti
 // Remove ends an operator's token, on every node at once.
 //
 // Errors: store.ErrNotFound, conflict_state where it has ended.
-func (os *Operators) Remove(ctx context.Context, by pay.Actor, name string) error {
+func (os *Operators) Remove(ctx context.Context, by audit.Actor, name string) error {
 	return base.Again(func() error {
 		o, err := os.Store.Operators.Get(ctx, name)
 		if err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
-		o, change, err := o.Remove(os.Now())
-		if err != nil {
+		if o, err = o.Remove(os.Now()); err != nil {
 			return err
 		}
-		change.Audit = os.auditOperator(by, pay.OperatorRemoved, o)
-		return os.Store.Commit(ctx, change)
+		return os.Store.Commit(ctx, pay.Change{Operators: []tenant.Operator{o}, Audit: os.auditOperator(by, audit.OperatorRemoved, o)})
 	})
 }
 
-func (os *Operators) auditOperator(by pay.Actor, act pay.Act, o pay.Operator) []pay.AuditEntry {
-	return os.Audited(by, pay.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
+func (os *Operators) auditOperator(by audit.Actor, act audit.Act, o tenant.Operator) []audit.Entry {
+	return os.Audited(by, tenant.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
 }
 
 // List lists who may use the admin API, without those who were removed
 // unless all.
-func (os *Operators) List(ctx context.Context, all bool) ([]pay.Operator, error) {
+func (os *Operators) List(ctx context.Context, all bool) ([]tenant.Operator, error) {
 	list, err := os.Store.Operators.List(ctx)
-	return slices.DeleteFunc(list, func(o pay.Operator) bool { return !o.Active() && !all }), err
+	return slices.DeleteFunc(list, func(o tenant.Operator) bool { return !o.Active() && !all }), err
 }
 
 // Authenticate finds who has a token. It is looked up each time, so that
 // it ends when its operator is removed, and not a moment later.
 //
 // Errors: invalid_token.
-func (os *Operators) Authenticate(ctx context.Context, token string) (pay.Operator, error) {
-	bad := pay.NewError(pay.CodeInvalidToken, "this is no operator's token, or its operator was removed")
-	if !strings.HasPrefix(token, pay.TokenPrefix) || len(token) > maxToken {
-		return pay.Operator{}, bad
+func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Operator, error) {
+	bad := problem.New(problem.InvalidToken, "this is no operator's token, or its operator was removed")
+	if !strings.HasPrefix(token, tenant.TokenPrefix) || len(token) > maxToken {
+		return tenant.Operator{}, bad
 	}
 	o, err := os.Store.Operators.ByHash(ctx, os.Vault.Hash(token))
 	if err != nil {
 		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(os.Now()) {
-		return pay.Operator{}, pay.NewError(pay.CodeInvalidToken, "this operator's token has ended: cascada operator add gives a new one")
+		return tenant.Operator{}, problem.New(problem.InvalidToken, "this operator's token has ended: cascada operator add gives a new one")
 	}
 	return o, nil
 }

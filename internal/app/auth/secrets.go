@@ -14,6 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -88,7 +93,7 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 }
 
 // firstSecrets are those that a database lacks: the root, and then a signing key.
-func (sc *Secrets) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
+func (sc *Secrets) firstSecrets(list []tenant.Sealed) ([]tenant.Sealed, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
 		root := sc.Vault.NewRoot()
 		if len(list) > 0 { // from before there was a root: it was the master key
@@ -97,26 +102,26 @@ func (sc *Secrets) firstSecrets(list []pay.Sealed) ([]pay.Sealed, error) {
 				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
 			}
 		}
-		return []pay.Sealed{sc.NewSealed(vault.RootID, root)}, nil
+		return []tenant.Sealed{sc.NewSealed(vault.RootID, root)}, nil
 	}
-	if !slices.ContainsFunc(list, func(s pay.Sealed) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
-		return []pay.Sealed{sc.newSigningKey(1)}, nil
+	if !slices.ContainsFunc(list, func(s tenant.Sealed) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
+		return []tenant.Sealed{sc.newSigningKey(1)}, nil
 	}
 	return nil, nil
 }
 
 // Find looks for a sealed text by its id.
-func Find(list []pay.Sealed, id string) (pay.Sealed, bool) {
-	i := slices.IndexFunc(list, func(s pay.Sealed) bool { return s.ID == id })
+func Find(list []tenant.Sealed, id string) (tenant.Sealed, bool) {
+	i := slices.IndexFunc(list, func(s tenant.Sealed) bool { return s.ID == id })
 	if i < 0 {
-		return pay.Sealed{}, false
+		return tenant.Sealed{}, false
 	}
 	return list[i], true
 }
 
 // NewSealed is a sealed text that is to be written.
-func (sc *Secrets) NewSealed(id string, text []byte) pay.Sealed {
-	return pay.Sealed{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
+func (sc *Secrets) NewSealed(id string, text []byte) tenant.Sealed {
+	return tenant.Sealed{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
 }
 
 // ReadSecrets takes notice of what other processes did: a master key that took over, signing
@@ -129,7 +134,7 @@ func (sc *Secrets) ReadSecrets(ctx context.Context) error {
 	return sc.heed(list)
 }
 
-func (sc *Secrets) heed(list []pay.Sealed) error {
+func (sc *Secrets) heed(list []tenant.Sealed) error {
 	root, _ := Find(list, vault.RootID)
 	before := sc.Vault.Current()
 	err := sc.Vault.Unlock(root.Text)
@@ -148,7 +153,7 @@ func (sc *Secrets) heed(list []pay.Sealed) error {
 }
 
 // readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
-func (sc *Secrets) readSigningKeys(list []pay.Sealed) error {
+func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
 	now, known := sc.Now(), sc.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
 	for _, s := range list { // oldest first
@@ -182,7 +187,7 @@ func (sc *Secrets) readSigningKeys(list []pay.Sealed) error {
 	return nil
 }
 
-func (sc *Secrets) newSigningKey(number int) pay.Sealed {
+func (sc *Secrets) newSigningKey(number int) tenant.Sealed {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := KeySecretID + strconv.Itoa(number)
@@ -203,7 +208,7 @@ func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
 	if sc.Now().Sub(keys.made) < signingKeyLife {
 		return nil
 	}
-	change := pay.Change{Sealed: []pay.Sealed{sc.newSigningKey(keys.number + 1)}}
+	change := pay.Change{Sealed: []tenant.Sealed{sc.newSigningKey(keys.number + 1)}}
 	for _, s := range list { // a month after the present one took over
 		if kid, isKey := strings.CutPrefix(s.ID, KeySecretID); isKey && kid != keys.current {
 			change.Sealed = append(change.Sealed, s.Drop())
@@ -233,7 +238,7 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 // on is sealed under it. Other processes learn of it within seconds, and need to have it.
 //
 // Errors: conflict_state where it has already.
-func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
+func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	err := base.Again(func() error {
 		list, err := sc.Store.Secrets.List(ctx)
 		if err != nil {
@@ -244,12 +249,12 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by pay.Actor) error {
 		}
 		before, newest := sc.Vault.Current(), sc.Vault.Newest()
 		if before == newest {
-			return pay.NewError(pay.CodeConflictState, "the newest master key, "+newest+", seals already: add another one first")
+			return problem.New(problem.ConflictState, "the newest master key, "+newest+", seals already: add another one first")
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{
-			Sealed: []pay.Sealed{root.Replace(sc.Vault.Pass())},
-			Audit:  sc.Audited(by, pay.Scope{Live: true}, pay.MasterKeyRotated, newest, map[string]string{"before": before}),
+			Sealed: []tenant.Sealed{root.Replace(sc.Vault.Pass())},
+			Audit:  sc.Audited(by, tenant.Scope{Live: true}, audit.MasterKeyRotated, newest, map[string]string{"before": before}),
 		})
 	})
 	if err != nil {
@@ -274,7 +279,7 @@ func (sc *Secrets) ResealTexts(ctx context.Context) error {
 	if err != nil || n > 0 || !heard { // a look after all have heard of it finds what they sealed before
 		return err
 	}
-	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
+	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
 }
 
 // Resealed waits until nothing is sealed, nor will be, under another master key than the one that
@@ -345,7 +350,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
-			return sc.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{s.Replace(fresh[0])}})
+			return sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}
@@ -358,7 +363,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 		of := sealedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
-			return sc.Store.Commit(ctx, pay.Change{Accounts: []pay.ProviderAccount{account}})
+			return sc.Store.Commit(ctx, pay.Change{Accounts: []acquirer.Account{account}})
 		}); err != nil {
 			return err
 		}
@@ -388,7 +393,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
 				sub.Version++
-				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{sub}})
+				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{sub}})
 			}); err != nil {
 				return "", err
 			}

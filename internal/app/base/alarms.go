@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -67,7 +69,7 @@ func loopOf(kind string) string {
 
 // SetAlarms sets the alarms for what a change made due.
 func (b *Base) SetAlarms(c *pay.Change) {
-	due := func(loop string, scope pay.Scope, at time.Time) {
+	due := func(loop string, scope tenant.Scope, at time.Time) {
 		if at.IsZero() {
 			return
 		}
@@ -115,7 +117,7 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 	now := b.Now()
 	if len(c.Events) > 0 { // whose deliveries are leased to the node that wrote them
-		b.Alarms[DeliveriesLoop].Set(now.Add(DispatchLease))
+		b.Alarms[DeliveriesLoop].Set(now.Add(hook.DeliveryLease))
 	}
 	if len(c.Transfers) > 0 {
 		b.Alarms[OpeningLoop].Set(now.Add(OpeningPause))
@@ -168,6 +170,3 @@ func (b *Base) next(loop string) func(context.Context) (time.Time, error) {
 // sealEvery is how long rows wait for a block, which gathers them: a merchant
 // with a payment now and then has a block for each.
 const sealEvery = 5 * time.Second
-
-// DispatchLease is how long deliveries belong to the node that took or wrote them.
-const DispatchLease = 30 * time.Second

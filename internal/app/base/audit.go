@@ -3,27 +3,28 @@ package base
 import (
 	"crypto/rand"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Audited returns the entry that says who did what, for the Change that does it:
 //
-//	Audit: b.Audited(by.Actor(), sub.Scope, pay.WebhookDeleted, sub.ID, nil)
+//	Audit: b.Audited(by.Actor(), sub.Scope, audit.WebhookDeleted, sub.ID, nil)
 //
 // Details are for people, and never hold a secret.
-func (b *Base) Audited(by pay.Actor, scope pay.Scope, act pay.Act, object string, details map[string]string) []pay.AuditEntry {
+func (b *Base) Audited(by audit.Actor, scope tenant.Scope, act audit.Act, object string, details map[string]string) []audit.Entry {
 	now := b.Now()
-	entry := pay.AuditEntry{
-		ID: b.NewID(pay.AuditPrefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
+	entry := audit.Entry{
+		ID: b.NewID(audit.AuditPrefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
 	}
 	if by.IP != "" {
 		entry.Salt = rand.Text()
 	}
-	return []pay.AuditEntry{entry}
+	return []audit.Entry{entry}
 }
 
 // Noted is Audited with what the operator wrote.
-func (b *Base) Noted(by pay.Actor, scope pay.Scope, act pay.Act, object, note string, details map[string]string) []pay.AuditEntry {
+func (b *Base) Noted(by audit.Actor, scope tenant.Scope, act audit.Act, object, note string, details map[string]string) []audit.Entry {
 	list := b.Audited(by, scope, act, object, details)
 	list[0].Note, list[0].Salt = note, rand.Text()
 	return list
@@ -31,9 +32,9 @@ func (b *Base) Noted(by pay.Actor, scope pay.Scope, act pay.Act, object, note st
 
 // Self is who acts when nobody asked through an API: the operator at the command
 // line, or the service.
-func (b *Base) Self() pay.Actor {
+func (b *Base) Self() audit.Actor {
 	if b.Operator != "" {
-		return pay.Actor{Kind: pay.ByOperator, ID: b.Operator}
+		return audit.Actor{Kind: audit.ByOperator, ID: b.Operator}
 	}
-	return pay.Actor{Kind: pay.BySystem}
+	return audit.Actor{Kind: audit.BySystem}
 }

@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
-
-// CallTimeout bounds one call to a provider.
-const CallTimeout = 20 * time.Second
 
 // InHand returns the payment as one whose next calls are this node's.
 //
@@ -81,20 +79,20 @@ func (b *Base) FlagReceipts(ctx context.Context, written pay.Change) {
 }
 
 // CallOnItsWay refuses the operator's word while a call may still do what he says was not done.
-func CallOnItsWay(status pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "call_on_its_way"},
+func CallOnItsWay[Status ~string](status Status, word string) error {
+	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "call_on_its_way"},
 		Message: "a call to a provider may still be on its way: try again in a minute"}
 }
 
 // ChangedMeanwhile refuses the operator's word about what was written since he looked: it went on, was
 // called again, or its provider told of it.
-func ChangedMeanwhile(status pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: status, Action: word, Reason: "changed_meanwhile"},
+func ChangedMeanwhile[Status ~string](status Status, word string) error {
+	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "changed_meanwhile"},
 		Message: "something was written meanwhile: look at it again"}
 }
 
 // SaidOtherwise refuses the operator's word where the provider says something else.
-func SaidOtherwise(said string, from pay.Status, word string) error {
-	return &pay.Error{Code: pay.CodeConflictState, Message: "the provider says otherwise: " + said,
-		Details: pay.Details{From: from, Action: word, Reason: pay.OtherwiseSaid}}
+func SaidOtherwise[Status ~string](said string, from Status, word string) error {
+	return &problem.Error{Code: problem.ConflictState, Message: "the provider says otherwise: " + said,
+		Details: problem.Details{From: string(from), Action: word, Reason: pay.OtherwiseSaid}}
 }

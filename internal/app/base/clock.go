@@ -5,19 +5,19 @@ import (
 	"maps"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // TimeOf is the time of whatever belongs to the scope: the service's clock, or
 // the test clock of a sandbox merchant who moved it (SBX-12). Every
 // time that is stored with a merchant's rows is this one. Credentials and
 // signatures keep to the service's clock.
-func (b *Base) TimeOf(scope pay.Scope) time.Time {
+func (b *Base) TimeOf(scope tenant.Scope) time.Time {
 	return b.Now().Add(b.Advance(scope))
 }
 
 // Advance is how far the scope's clock is ahead of the service's.
-func (b *Base) Advance(scope pay.Scope) time.Duration {
+func (b *Base) Advance(scope tenant.Scope) time.Duration {
 	clocks := b.Clocks.Load()
 	if scope.Live || clocks == nil {
 		return 0

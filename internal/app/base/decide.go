@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -16,7 +18,7 @@ import (
 // Commit writes a change whose events tell of the cause.
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i, e := range change.Events {
-		if e.Type == pay.PaymentRefunded { // no other comes after the capture is settled
+		if e.Type == hook.PaymentRefunded { // no other comes after the capture is settled
 			one := []pay.Payment{e.Payment}
 			if err := b.SettledAs(ctx, one); err != nil {
 				return fmt.Errorf("event %s: %w", e.ID, err)
@@ -61,7 +63,7 @@ func Again(try func() error) error {
 			return err
 		}
 	}
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
+	return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
 }
 
 // SessionToken is made from the session's id, so that a repeat of the request

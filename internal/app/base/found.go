@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Nearly reports whether two amounts may be the same, at rates of two moments.
@@ -18,7 +19,7 @@ func Nearly(a, b money.Amount) bool {
 
 // OtherThanFound refuses a request that was carried out with another amount.
 func OtherThanFound(f pay.Found) error {
-	return &pay.Error{Code: pay.CodeIdempotencyConflict, Details: pay.Details{Reason: "body_differs"},
+	return &problem.Error{Code: problem.IdempotencyConflict, Details: problem.Details{Reason: "body_differs"},
 		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was put back from a copy, of %s", f.Local())}
 }
 

@@ -9,14 +9,16 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // errRecovering refuses what may have been done in the time that the database has lost.
-var errRecovering error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering},
+var errRecovering error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering},
 	Message: "the service is put back from a copy and finds out what the copy lacks; nothing was done: repeat the request later, with the same Idempotency-Key"}
 
 // ErrDealtWith refuses a request that was carried out in the lost time, and ended by the operator since.
-var ErrDealtWith error = &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{Reason: pay.Recovering},
+var ErrDealtWith error = &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: pay.Recovering},
 	Message: "this request was carried out before the service was put back from a copy, and the operator has dealt with it: ask him, and use a new Idempotency-Key for a new one"}
 
 // Shut reports whether no money may move.
@@ -44,7 +46,7 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 
 // Mark is what the ids of what a request makes have of it, and by that our references at
 // providers: "" without a key.
-func (i Idempotency) Mark(scope pay.Scope) string {
+func (i Idempotency) Mark(scope tenant.Scope) string {
 	if i.Key == "" {
 		return ""
 	}

@@ -39,13 +39,8 @@ func (b *Base) Polled(name string, every time.Duration, do func(context.Context)
 	return work.Loop{Name: name, Every: max(every, b.Look), Do: func(ctx context.Context) (int, error) { return 0, do(ctx) }}
 }
 
-const (
-	// SweepBatch is how much due work one look takes.
-	SweepBatch = 200
-	// SweepLease is longer than the slowest question to a provider. What waits in a lane
-	// for longer is leased again, also by other nodes: asking twice is harmless.
-	SweepLease = 90 * time.Second
-)
+// SweepBatch is how much due work one look takes.
+const SweepBatch = 200
 
 // Waiting runs a look for due work and waits for what it has begun.
 func Waiting(ctx context.Context, look func(context.Context, *sync.WaitGroup) (int, error)) (int, error) {

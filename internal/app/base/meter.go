@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
 )
@@ -15,7 +16,7 @@ import (
 type Meter struct {
 	Commits store.Meter
 	// Attempted: an endpoint was called and answered so, in so long.
-	Attempted func(environment pay.Environment, result string, took time.Duration)
+	Attempted func(environment tenant.Environment, result string, took time.Duration)
 	// Called: a provider account was asked for something, and this came of it in so long.
 	Called func(account, operation, outcome string, took time.Duration)
 }

@@ -4,57 +4,60 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // kinds of ids that a merchant has, by their prefixes: what they name and where that is read.
 var kinds = []struct {
 	prefix, what, read string
-	code               pay.Code // of one that is not there
+	code               problem.Code // of one that is not there
 }{
-	{pay.PaymentPrefix, "a payment", "GET /payments/", pay.CodeTransactionNotFound},
-	{pay.ClaimPrefix, "a claim", "GET /claims/", pay.CodeClaimNotFound},
-	{pay.SettlementPrefix, "a settlement", "GET /settlements/", pay.CodeSettlementNotFound},
-	{pay.WithdrawalPrefix, "a withdrawal", "GET /withdrawals/", pay.CodeWithdrawalNotFound},
-	{pay.WalletPrefix, "a wallet", "GET /wallets/", pay.CodeWalletNotFound},
-	{"wh_", "a webhook", "GET /webhooks/", pay.CodeWebhookNotFound},
-	{pay.VerificationPrefix, "a verification", "GET /kyc/", pay.CodeNotFound},
-	{pay.SessionPrefix, "a checkout session", "GET /checkout/sessions/", pay.CodeCheckoutSessionNotFound},
-	{pay.EventPrefix, "an event", "", ""},
-	{pay.DeliveryPrefix, "a delivery to a webhook", "", pay.CodeWebhookDeliveryNotFound},
-	{"dlv_", "a delivery to a webhook", "", pay.CodeWebhookDeliveryNotFound},
-	{"shp_", "a shop", "", pay.CodeShopNotFound},
-	{"mer_", "a merchant", "", pay.CodeMerchantNotFound},
+	{pay.PaymentPrefix, "a payment", "GET /payments/", problem.TransactionNotFound},
+	{pay.ClaimPrefix, "a claim", "GET /claims/", problem.ClaimNotFound},
+	{pay.SettlementPrefix, "a settlement", "GET /settlements/", problem.SettlementNotFound},
+	{pay.WithdrawalPrefix, "a withdrawal", "GET /withdrawals/", problem.WithdrawalNotFound},
+	{pay.WalletPrefix, "a wallet", "GET /wallets/", problem.WalletNotFound},
+	{"wh_", "a webhook", "GET /webhooks/", problem.WebhookNotFound},
+	{tenant.VerificationPrefix, "a verification", "GET /kyc/", problem.NotFound},
+	{pay.SessionPrefix, "a checkout session", "GET /checkout/sessions/", problem.CheckoutSessionNotFound},
+	{hook.EventPrefix, "an event", "", ""},
+	{hook.DeliveryPrefix, "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
+	{"dlv_", "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
+	{"shp_", "a shop", "", problem.ShopNotFound},
+	{"mer_", "a merchant", "", problem.MerchantNotFound},
 	{"key_", "a key", "", ""},
 	{"req_", "the id of a request", "", ""},
 }
 
 // Missing is the error of an id that names nothing of the caller's. It tells an id of another kind,
 // and what else is commonly wrong; never whether it is somebody else's.
-func Missing(code pay.Code, what string, scope pay.Scope, id string) *pay.Error {
+func Missing(code problem.Code, what string, scope tenant.Scope, id string) *problem.Error {
 	message := "there is no such " + what
 	for _, k := range kinds {
 		if !strings.HasPrefix(id, k.prefix) || len(id) > MaxKeptID || strings.ContainsFunc(id, notOfID) {
 			continue
 		}
-		if k.code == code && (code != pay.CodeNotFound || strings.HasSuffix(k.what, what)) {
+		if k.code == code && (code != problem.NotFound || strings.HasSuffix(k.what, what)) {
 			break
 		}
 		message += ": " + id + " is " + k.what
 		switch {
-		case code == pay.CodeTransactionNotFound && k.code == pay.CodeClaimNotFound:
+		case code == problem.TransactionNotFound && k.code == problem.ClaimNotFound:
 			message += ", whose transactionId names the payment; read it with " + k.read + id
 		case k.read != "":
 			message += "; read it with " + k.read + id
 		default:
 			message += ": send the id of a " + what
 		}
-		return pay.NewError(code, message)
+		return problem.New(code, message)
 	}
 	where, key, other := "the sandbox", "a test key", "production"
 	if scope.Live {
 		where, key, other = "production", "a live key", "the sandbox"
 	}
-	return pay.NewError(code, message+" in "+where+": check the id, and the key: "+key+" sees nothing of "+other+", nor of other shops")
+	return problem.New(code, message+" in "+where+": check the id, and the key: "+key+" sees nothing of "+other+", nor of other shops")
 }
 
 // MaxKeptID is longer than any id of ours.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -21,12 +23,12 @@ type Idempotency struct {
 }
 
 // KeyIn returns the once-key of the request in its scope (IDEM-2).
-func (i Idempotency) KeyIn(scope pay.Scope) string {
+func (i Idempotency) KeyIn(scope tenant.Scope) string {
 	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
 }
 
 // Guard is the guard of a change that makes object; nil without a key.
-func (i Idempotency) Guard(scope pay.Scope, object string, now time.Time) *pay.Once {
+func (i Idempotency) Guard(scope tenant.Scope, object string, now time.Time) *pay.Once {
 	if i.Key == "" {
 		return nil
 	}
@@ -35,7 +37,7 @@ func (i Idempotency) Guard(scope pay.Scope, object string, now time.Time) *pay.O
 
 // Earlier returns the id of what an earlier request with the same key and body
 // made. The conflict where the body was another one.
-func (b *Base) Earlier(ctx context.Context, scope pay.Scope, i Idempotency) (object string, found bool, err error) {
+func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (object string, found bool, err error) {
 	if i.Key == "" {
 		return "", false, nil
 	}
@@ -55,15 +57,15 @@ func (b *Base) Earlier(ctx context.Context, scope pay.Scope, i Idempotency) (obj
 func (i Idempotency) Reused(hash string) error {
 	if i.Headers != nil {
 		if differ := i.Headers(hash); len(differ) > 0 {
-			return &pay.Error{
-				Code: pay.CodeIdempotencyConflict, Param: differ[0], Details: pay.Details{Reason: "header_differs"},
+			return &problem.Error{
+				Code: problem.IdempotencyConflict, Param: differ[0], Details: problem.Details{Reason: "header_differs"},
 				Message: "this Idempotency-Key was used with the same body and another " + strings.Join(differ, " and ") +
 					": send the header as it was, or use a new key for a new request",
 			}
 		}
 	}
-	return &pay.Error{
-		Code: pay.CodeIdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
-		Details: pay.Details{Reason: "body_differs"},
+	return &problem.Error{
+		Code: problem.IdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
+		Details: problem.Details{Reason: "body_differs"},
 	}
 }

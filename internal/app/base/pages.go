@@ -7,11 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
-
-// CursorParam is the parameter that an error about a page names.
-const CursorParam = "startingAfter"
 
 // Behind proves that the row is there which a page is to stand behind, where it is to stand behind
 // one: find looks for it among all that the caller may see, whatever the filter of the list.
@@ -27,11 +25,14 @@ func Behind(after string, find func() error) error {
 	return OrNotBehind(find())
 }
 
+// Absent reports whether a use case failed because what it was asked about is not there.
+func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
 // OrNotBehind turns what is not found into the refusal and leaves other errors alone.
 func OrNotBehind(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return pay.FieldError(pay.CodeInvalidRequest, CursorParam,
-			"there is no such row in this list: send the nextCursor of the page before, or leave "+CursorParam+" out to begin anew")
+	if Absent(err) {
+		return problem.Field(problem.InvalidRequest, pay.CursorParam,
+			"there is no such row in this list: send the nextCursor of the page before, or leave "+pay.CursorParam+" out to begin anew")
 	}
 	return err
 }

@@ -5,34 +5,36 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Actor is the principal as the audit log knows him.
-func (p Principal) Actor() pay.Actor {
-	return pay.Actor{Kind: pay.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
+func (p Principal) Actor() audit.Actor {
+	return audit.Actor{Kind: audit.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
 }
 
 // Principal is who makes a request, and with which one.
 type Principal struct {
-	pay.Scope // Shop is empty for a key of the whole merchant
-	KeyID     string
-	Login     string // lgn_…, "" for a key itself
-	Kind      pay.KeyKind
-	Preview   string // masked key
-	Rights    []pay.Right
-	RequestID string
-	Address   string // from where, as far as it can be trusted
+	tenant.Scope // Shop is empty for a key of the whole merchant
+	KeyID        string
+	Login        string // lgn_…, "" for a key itself
+	Kind         tenant.KeyKind
+	Preview      string // masked key
+	Rights       []tenant.Right
+	RequestID    string
+	Address      string // from where, as far as it can be trusted
 }
 
 // May reports whether the principal's key has a right.
-func (p Principal) May(r pay.Right) bool { return pay.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
+func (p Principal) May(r tenant.Right) bool { return tenant.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
 
 // Tenancy is a shop with its merchant.
 type Tenancy struct {
-	merchant pay.Merchant
-	shop     pay.Shop
+	merchant tenant.Merchant
+	shop     tenant.Shop
 }
 
 // OrRefuse turns what is not found into the refusal and leaves faults alone.
@@ -44,7 +46,7 @@ func OrRefuse(err, refusal error) error {
 }
 
 // Tenant reads the merchant and shop of a principal.
-func (b *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop, error) {
+func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant.Shop, error) {
 	t, err := b.Tenants.Get(p.Merchant+"/"+p.Shop, func() (t Tenancy, err error) {
 		if t.merchant, err = b.Store.Merchants.Get(ctx, p.Merchant); err != nil {
 			return t, err
@@ -62,36 +64,36 @@ func (b *Base) Tenant(ctx context.Context, p Principal) (pay.Merchant, pay.Shop,
 //
 // Errors: forbidden for one that the credentials do not cover, shop_required
 // when none is named and the credentials are the whole merchant's.
-func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (pay.Scope, error) {
-	foreign := pay.FieldError(pay.CodeForbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
+func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (tenant.Scope, error) {
+	foreign := problem.Field(problem.Forbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
 	if merchant != "" && merchant != p.Merchant {
-		return pay.Scope{}, pay.FieldError(pay.CodeForbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
+		return tenant.Scope{}, problem.Field(problem.Forbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
 	}
 	if p.Shop != "" {
 		if shop != "" && shop != p.Shop {
-			return pay.Scope{}, foreign
+			return tenant.Scope{}, foreign
 		}
 		return p.Scope, nil
 	}
 	if shop == "" {
-		return pay.Scope{}, pay.NewError(pay.CodeShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return tenant.Scope{}, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	if !Storable(shop) {
-		return pay.Scope{}, foreign
+		return tenant.Scope{}, foreign
 	}
 	found, err := b.Store.Merchants.Shop(ctx, shop)
 	if err != nil {
-		return pay.Scope{}, OrRefuse(err, foreign)
+		return tenant.Scope{}, OrRefuse(err, foreign)
 	}
 	if found.Merchant != p.Merchant {
-		return pay.Scope{}, foreign
+		return tenant.Scope{}, foreign
 	}
-	return pay.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
+	return tenant.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }
 
 // Strict tells whether a request is refused what production refuses: as it says itself, or else as
 // the merchant's sandbox is set. Production has refusals of its own.
-func (b *Base) Strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, error) {
+func (b *Base) Strict(ctx context.Context, scope tenant.Scope, asked *bool) (bool, error) {
 	if scope.Live {
 		return false, nil
 	}
@@ -105,7 +107,7 @@ func (b *Base) Strict(ctx context.Context, scope pay.Scope, asked *bool) (bool, 
 // AnyMerchant reads a merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
-func (b *Base) AnyMerchant(ctx context.Context, id string) (pay.Merchant, error) {
+func (b *Base) AnyMerchant(ctx context.Context, id string) (tenant.Merchant, error) {
 	m, err := b.Store.Merchants.Get(ctx, id)
 	if err != nil {
 		return m, fmt.Errorf("merchant %s: %w", id, err)

@@ -29,7 +29,7 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	if !can {
 		return pay.Outcome{}, false
 	}
-	ctx, done := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, done := context.WithTimeout(ctx, pay.CallTimeout)
 	defer done()
 	ctx, call := c.Calling(ctx, base.OpCancel, attempt.Provider, p.Reference(attempt.Order))
 	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).Asked()), true

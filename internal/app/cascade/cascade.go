@@ -17,9 +17,9 @@ import (
 // each. It is safe for use by many goroutines.
 type Cascade struct {
 	*base.Base
-	// Play plays what a create call asked for with the header Sandbox-Simulate. It is set before the
-	// first payment.
-	Play func(context.Context, pay.Payment, pay.Action, view.Cause) (pay.Payment, error)
+	// Play is what a create call goes on with where its provider says that more is played (pay.Outcome).
+	// It is set before the first payment.
+	Play func(context.Context, pay.Payment, view.Cause) (pay.Payment, error)
 
 	providers  *acquiring.Providers
 	catalog    *acquiring.Catalog

@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -31,29 +33,29 @@ func BenchmarkCascade(b *testing.B) {
 }
 
 func cascades(b *testing.B, order routing.Order) {
-	rail := pay.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
-		Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
-	fee := pay.Fee{Bps: 250, Flat: 10}
+	rail := acquirer.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
+		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
+	fee := money.Fee{Bps: 250, Flat: 10}
 	d := &acquiring.Desks{ByID: map[string]acquiring.Desk{}}
 	for i := range 3 {
-		account := pay.ProviderAccount{
-			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: pay.AccountEnabled, Priority: i, Rails: []string{rail.Key},
-			Terms: []pay.RailTerms{{Fee: &fee, Limits: []pay.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
+		account := acquirer.Account{
+			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: acquirer.AccountEnabled, Priority: i, Rails: []string{rail.Key},
+			Terms: []acquirer.RailTerms{{Fee: &fee, Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
 		}
 		d.Serving = append(d.Serving, account)
 	}
-	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]pay.Rail{rail.ID: rail}}
+	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
 	a := acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails)
 	a.Desks.Store(d)
 	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
-		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
-		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: pay.TermsOf(pay.Standard),
+		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
+		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: tenant.TermsOf(tenant.Standard),
 	}, a.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
-	answers := []pay.Outcome{{Kind: pay.Declined, Soft: true, Decline: "try_elsewhere"}, {Kind: pay.Approved, ProviderRef: "their-1", Local: made.Local}}
+	answers := []pay.Outcome{{Kind: pay.Declined, Soft: true, Decline: "try_elsewhere"}, {Kind: pay.Approved, ProviderRef: "their-1", Local: made.Price.Local}}
 	runtime.GC()
 	before := cpu(b)
 	b.ReportAllocs()

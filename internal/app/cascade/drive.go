@@ -8,6 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -19,8 +21,8 @@ func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 	if err == nil {
 		return nil
 	}
-	var shown *pay.Error
-	if !errors.As(err, &shown) || shown.Code != pay.CodeServiceUnavailable {
+	var shown *problem.Error
+	if !errors.As(err, &shown) || shown.Code != problem.ServiceUnavailable {
 		return err
 	}
 	if shown.Details.TransactionID == "" {
@@ -33,24 +35,24 @@ func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 // goesOn tells a create call that its payment is there, and that what becomes of it is not
 // known in time.
 func goesOn(id string, cause error) error {
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Cause: cause, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: id},
+	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
 		Message: "the payment was made, and what became of it is not known in time: read it, or repeat the request with the same Idempotency-Key"}
 }
 
-// Finish plays what the create call asked for and notes its reply, where this node has
+// Finish goes on with what is played in the create call and notes its reply, where this node has
 // the payment in hand. Where another one has taken it over, it waits for that one.
 func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	if p.Answered != "" {
 		return p, nil
 	}
-	if p.Status != pay.Pending || !p.Simulate.Immediate() {
+	if p.Status != pay.Pending {
 		answered, err := c.awaitAnswer(ctx, p.Scope, p.ID)
 		if errors.Is(err, errStillRuns) {
 			return p, goesOn(p.ID, err)
 		}
 		return answered, err
 	}
-	p, err := c.Play(ctx, p, p.Simulate, cause)
+	p, err := c.Play(ctx, p, cause)
 	if err == nil && p.Answered == "" { // a faulty provider played nothing
 		p, err = c.answer(ctx, p)
 	}
@@ -131,7 +133,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	if !ok {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "not_configured"}
 	}
-	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, c.Fence(attempt.Flight)), base.CallTimeout)
+	ctx, cancel := context.WithTimeout(provider.Fenced(ctx, c.Fence(attempt.Flight)), pay.CallTimeout)
 	defer cancel()
 	return c.providers.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
 		ctx, call := c.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
@@ -142,9 +144,9 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // Request is what a provider is told of an attempt.
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
-		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Amount, Local: p.Local,
-		Rail: c.catalog.ByID[p.RailID].Key, RailID: p.RailID, Method: p.Method, Country: p.Country, Sync: p.Sync, Buyer: p.Buyer, ReturnURL: p.ReturnURL,
-		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Window), Now: c.TimeOf(p.Scope), Simulate: p.Simulate, Redirect: p.Redirect,
+		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Price.Amount, Local: p.Price.Local,
+		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Buyer, ReturnURL: p.Page.ReturnURL,
+		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
 }
 
@@ -212,7 +214,7 @@ func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.O
 
 // Repeat returns what the first request with the key made, waiting for its
 // reply.
-func (c *Cascade) Repeat(ctx context.Context, scope pay.Scope, i base.Idempotency) (pay.Payment, error) {
+func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempotency) (pay.Payment, error) {
 	once, err := c.Store.Idempotency.Get(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
@@ -224,15 +226,15 @@ func (c *Cascade) Repeat(ctx context.Context, scope pay.Scope, i base.Idempotenc
 }
 
 // errStillRuns: the first request with the key is not answered yet.
-var errStillRuns error = &pay.Error{
-	Code: pay.CodeIdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
-	Details: pay.Details{Reason: "request_in_progress"},
+var errStillRuns error = &problem.Error{
+	Code: problem.IdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
+	Details: problem.Details{Reason: "request_in_progress"},
 }
 
 // awaitAnswer waits for the reply of a create call that somebody else makes.
 //
 // Errors: errStillRuns.
-func (c *Cascade) awaitAnswer(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayWait)
 	defer cancel()
 	poll := time.NewTicker(replayPoll)

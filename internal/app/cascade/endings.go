@@ -20,7 +20,7 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 	if !may {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	ctx, call := c.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
 	o := call.Heard(ctx, upstream.Query(ctx, c.Request(p, attempt)).Asked())

@@ -6,13 +6,15 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Payment reads one payment of the shop.
 //
 // Errors: transaction_not_found, also for another shop's.
-func (c *Cascade) Payment(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(scope, id)
 	}
@@ -29,8 +31,8 @@ func (c *Cascade) Payment(ctx context.Context, scope pay.Scope, id string) (pay.
 }
 
 // NoTransaction answers that a shop has no such payment: transaction_not_found.
-func NoTransaction(scope pay.Scope, id string) error {
-	return base.Missing(pay.CodeTransactionNotFound, "transaction", scope, id)
+func NoTransaction(scope tenant.Scope, id string) error {
+	return base.Missing(problem.TransactionNotFound, "transaction", scope, id)
 }
 
 // AnyPayment reads a payment by its id, whose ever it is.
@@ -38,11 +40,11 @@ func NoTransaction(scope pay.Scope, id string) error {
 // Errors: transaction_not_found.
 func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
-		return pay.Payment{}, NoTransaction(pay.Scope{}, id)
+		return pay.Payment{}, NoTransaction(tenant.Scope{}, id)
 	}
 	p, err := c.Store.Payments.Any(ctx, id)
 	if err != nil {
-		return p, base.OrRefuse(err, NoTransaction(pay.Scope{}, id))
+		return p, base.OrRefuse(err, NoTransaction(tenant.Scope{}, id))
 	}
 	return p, nil
 }

@@ -19,7 +19,7 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
 	}
-	if p.Local.Currency == at.Currency && !base.Nearly(p.Local, at.Local()) {
+	if p.Price.Local.Currency == at.Currency && !base.Nearly(p.Price.Local, at.Local()) {
 		return p, pay.Change{}, base.OtherThanFound(at)
 	}
 	p.ID = object

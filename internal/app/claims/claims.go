@@ -9,6 +9,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -17,24 +20,24 @@ import (
 // Get reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's.
-func (rf *Refunds) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (rf *Refunds) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
-		return pay.Claim{}, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
+		return pay.Claim{}, base.Missing(problem.ClaimNotFound, "claim", scope, id)
 	}
 	c, err := rf.Store.Claims.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return c, base.Missing(pay.CodeClaimNotFound, "claim", scope, id)
+		return c, base.Missing(problem.ClaimNotFound, "claim", scope, id)
 	}
 	return c, err
 }
 
-func noClaim() error { return pay.NewError(pay.CodeClaimNotFound, "there is no such claim") }
+func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no such claim") }
 
 // List lists a shop's claims, newest first, and counts what the filter
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (rf *Refunds) List(ctx context.Context, scope pay.Scope, f store.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
 		return err
@@ -47,12 +50,12 @@ func (rf *Refunds) List(ctx context.Context, scope pay.Scope, f store.ClaimFilte
 // AcceptClaim is the merchant giving in: the shopper is paid.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (rf *Refunds) AcceptClaim(ctx context.Context, scope pay.Scope, id string, by pay.Actor) (pay.Claim, error) {
+func (rf *Refunds) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
-	said := rf.Audited(by, c.Scope, pay.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
+	said := rf.Audited(by, c.Scope, audit.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
 	return rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
 }
 
@@ -63,14 +66,14 @@ type NewEvidence struct {
 	Text    string
 	File    *pay.EvidenceFile
 	Content []byte
-	By      pay.Actor
+	By      audit.Actor
 }
 
 // SubmitEvidence adds evidence to a claim.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id string, n NewEvidence) (pay.Claim, error) {
+func (rf *Refunds) SubmitEvidence(ctx context.Context, scope tenant.Scope, id string, n NewEvidence) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -79,7 +82,7 @@ func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id strin
 		now := rf.TimeOf(c.Scope)
 		e := pay.Evidence{ID: rf.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
 		next, change, err := c.Submit(e, n.Content, now)
-		change.Audit = rf.Audited(n.By, c.Scope, pay.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
+		change.Audit = rf.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})
 }
@@ -87,7 +90,7 @@ func (rf *Refunds) SubmitEvidence(ctx context.Context, scope pay.Scope, id strin
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found where the claim has no such file.
-func (rf *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (rf *Refunds) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	if _, err := rf.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
@@ -97,7 +100,7 @@ func (rf *Refunds) EvidenceFile(ctx context.Context, scope pay.Scope, claim, evi
 			return f, err
 		}
 	}
-	return pay.File{}, pay.NewError(pay.CodeNotFound, "the claim has no such file: read the claim, whose evidence lists them")
+	return pay.File{}, problem.New(problem.NotFound, "the claim has no such file: read the claim, whose evidence lists them")
 }
 
 // AnyClaim reads a claim of any tenant, for the operator.
@@ -114,7 +117,7 @@ func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An
 // empty status or kind selects all.
 func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims.ListAny(ctx, store.ClaimFilter{Status: status, Kind: kind, Limit: limit})
+	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
 // RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
@@ -139,7 +142,7 @@ type RuledClaim struct {
 // RuleClaimAs is RuleClaim by an operator with a token.
 //
 // Errors: those of RuleClaim.
-func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) (pay.Claim, error) {
+func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
 	if err != nil {
@@ -149,7 +152,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) 
 	if r.Force {
 		details["force"] = "true"
 	}
-	said := rf.Noted(by, c.Scope, pay.ClaimRuled, c.ID, note, details)
+	said := rf.Noted(by, c.Scope, audit.ClaimRuled, c.ID, note, details)
 	if v == pay.AskEvidence {
 		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, rf.TimeOf(c.Scope))
@@ -173,16 +176,16 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) 
 		}
 		switch {
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: his word was of that refund
-			return c, base.SaidOtherwise(string(pay.Declined), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:
-			return c, base.SaidOtherwise(c.Otherwise(v), pay.Status(c.Status), string(v))
+			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
 		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
-			return c, base.CallOnItsWay(pay.Status(c.Status), string(v))
+			return c, base.CallOnItsWay(c.Status, string(v))
 		}
 	}
 	return rf.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
-			return read, pay.Change{}, base.ChangedMeanwhile(pay.Status(read.Status), string(v)) // of a refund that he did not look at
+			return read, pay.Change{}, base.ChangedMeanwhile(read.Status, string(v)) // of a refund that he did not look at
 		}
 		now := rf.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
@@ -197,7 +200,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by pay.Actor, r RuledClaim) 
 // resolveClaim decides a claim; said is who said so, where that was a person.
 // Where that is a refund to be made, it makes it: who decided does not wait for
 // the loop.
-func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []pay.AuditEntry, cause view.Cause) (pay.Claim, error) {
+func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
 	return rf.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change, err := c.Resolve(p, v, actor, note, rf.TimeOf(c.Scope))
 		change.Audit = said
@@ -260,7 +263,7 @@ func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
 // HandOut hands claims that are due to the lanes of the accounts that they are about.
 func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
-	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

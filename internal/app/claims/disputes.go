@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -56,7 +57,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	if !unproved || !configured {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := rf.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
 	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).Asked())
@@ -89,8 +90,8 @@ func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
 
 // orMoved leaves out that somebody else has decided a claim meanwhile.
 func orMoved(err error) error {
-	var moved *pay.Error
-	if errors.As(err, &moved) && (moved.Code == pay.CodeClaimAlreadyResolved || moved.Code == pay.CodeConflictState) {
+	var moved *problem.Error
+	if errors.As(err, &moved) && (moved.Code == problem.ClaimAlreadyResolved || moved.Code == problem.ConflictState) {
 		return nil // evidence or a ruling came at the last moment
 	}
 	return err
@@ -146,7 +147,7 @@ func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *p
 	if !ok || !configured || !can {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	ctx, call := rf.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
 	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)})
@@ -154,6 +155,6 @@ func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *p
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil
 	}
-	n.Account, n.Simulated = attempt.Provider, false
+	n.Account = attempt.Provider
 	return &n
 }

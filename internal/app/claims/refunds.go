@@ -12,6 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -43,7 +46,7 @@ type NewRefund struct {
 	Amount      string // JSON text, local major units; empty: all that is left
 	Reason      string
 	Idempotency base.Idempotency
-	By          pay.Actor
+	By          audit.Actor
 }
 
 // Refund opens a refund and makes it at the provider. The reply shows it as it
@@ -53,7 +56,7 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (rf *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+func (rf *Refunds) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
 	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
@@ -61,7 +64,7 @@ func (rf *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r 
 	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
 		return r, false, err
 	}
-	amount, err := parseLocal(n.Amount, p.Local.Currency)
+	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
 	if err != nil {
 		return r, false, err
 	}
@@ -74,7 +77,7 @@ func (rf *Refunds) Refund(ctx context.Context, scope pay.Scope, n NewRefund) (r 
 		r, err = rf.regainRefund(ctx, p, asked, at, n, cause)
 		return r, err == nil, err
 	}
-	_, claim, _, err := rf.OpenRefund(ctx, p, asked, n.By, n.Idempotency, cause)
+	_, claim, _, err := rf.OpenRefund(ctx, p, asked, nil, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
@@ -97,7 +100,7 @@ func (rf *Refunds) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cau
 }
 
 // refundBefore returns what an earlier request with the key opened.
-func (rf *Refunds) refundBefore(ctx context.Context, scope pay.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+func (rf *Refunds) refundBefore(ctx context.Context, scope tenant.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
 	id, found, err := rf.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
@@ -115,18 +118,19 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	amount, err := money.Parse(text, currency)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount has more decimals than %s, which has %d", currency, currency.Exponent()))
+		return amount, problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount has more decimals than %s, which has %d", currency, currency.Exponent()))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be at most what is left to refund, which is the payment's refundableAmountLocal; leave amount out to refund all of it")
+		return amount, problem.Field(problem.AmountAboveMaximum, "amount", "amount must be at most what is left to refund, which is the payment's refundableAmountLocal; leave amount out to refund all of it")
 	case err != nil || !amount.IsPositive():
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must be a number above zero, in "+string(currency)+", such as 49.90")
+		return amount, problem.Field(problem.AmountInvalid, "amount", "amount must be a number above zero, in "+string(currency)+", such as 49.90")
 	}
 	return amount, nil
 }
 
 // OpenRefund commits the intent of a refund. Who loses a race for the payment
-// or the balance decides again; ErrDuplicate when the key was taken.
-func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by pay.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+// or the balance decides again; ErrDuplicate when the key was taken. may refuses it of
+// the payment as it stands, nil never does. What nobody does is not audited.
+func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer rf.Turns.Take(p.ID)()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
@@ -145,8 +149,8 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 		if err != nil {
 			return err
 		}
-		if n.Simulated {
-			if err := read.CheckSimulate(pay.SimulateRefunded); err != nil {
+		if may != nil {
+			if err := may(read); err != nil {
 				return err
 			}
 		}
@@ -165,8 +169,8 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 			return err
 		}
 		change.Once = i.Guard(p.Scope, claim.ID, now)
-		if !n.Simulated { // a play, not an act
-			change.Audit = rf.Audited(by, p.Scope, pay.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
+		if by != (audit.Actor{}) {
+			change.Audit = rf.Audited(by, p.Scope, audit.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
 		events = change.Events
 		return rf.Commit(ctx, change, cause)
@@ -177,7 +181,7 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 // released reports whether the release of the reserve that holds a payment's part has
 // begun. A day that no settlement has claimed yet has no row, and is not released.
 func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
-	if p.Reserve == 0 {
+	if p.Terms.Reserve == 0 {
 		return false, nil
 	}
 	day := p.ReserveDay()
@@ -199,7 +203,7 @@ func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause
 		if !mayLeave() || rf.Shut() {
 			return c, nil
 		}
-		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
+		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 		defer cancel()
 		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
@@ -224,7 +228,7 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 	case !may:
 		o = pay.Outcome{Kind: pay.Unknown}
 	default:
-		asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+		asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))

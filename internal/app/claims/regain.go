@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -37,13 +38,13 @@ func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.Ne
 }
 
 // openFound opens a refund that a provider has, and asks what became of it.
-func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by pay.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
-	_, opened, _, err := rf.OpenRefund(ctx, p, n, by, i, cause)
+	_, opened, _, err := rf.OpenRefund(ctx, p, n, nil, by, i, cause)
 	if err != nil {
 		return opened, err
 	}

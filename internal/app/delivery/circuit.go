@@ -7,6 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -38,7 +40,7 @@ func (h *heartbeat) due(idle bool) bool {
 	if h.reporting {
 		return false
 	}
-	return h.success || h.failures > 0 && (idle || h.known+h.failures >= pay.CircuitAfter)
+	return h.success || h.failures > 0 && (idle || h.known+h.failures >= hook.CircuitAfter)
 }
 
 // quiet reports whether nothing is left to report.
@@ -68,7 +70,7 @@ func (d *dispatcher) report(l *lane) {
 // heard writes how an endpoint answered, last at the given time, and returns its
 // failures in a row.
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
-	var before, after pay.Circuit
+	var before, after hook.Circuit
 	err := base.Again(func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 		if err != nil {
@@ -76,11 +78,11 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 		}
 		before, after = sub.Circuit, sub.Circuit
 		next, changed := sub.Heard(success, failures, at)
-		if !changed || sub.Status != pay.Enabled {
+		if !changed || sub.Status != hook.Enabled {
 			return nil
 		}
 		after = next.Circuit
-		return w.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		return w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
 	})
 	if err != nil {
 		w.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
@@ -107,7 +109,7 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 		if !ok {
 			return false
 		}
-		err = w.Store.Commit(ctx, pay.Change{Subscriptions: []pay.Subscription{next}})
+		err = w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
 	}
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		w.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
@@ -117,12 +119,15 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 }
 
 // disabling stops an endpoint, and says why.
-func (w *Webhooks) disabling(sub pay.Subscription, reason string) pay.Change {
-	change := sub.Disable(reason, w.TimeOf(sub.Scope))
-	if len(change.Subscriptions) > 0 {
-		change.Audit = w.Audited(pay.Actor{Kind: pay.BySystem}, sub.Scope, pay.WebhookDisabled, sub.ID, map[string]string{"reason": reason})
+func (w *Webhooks) disabling(sub hook.Subscription, reason string) pay.Change {
+	next := sub.Disable(reason, w.TimeOf(sub.Scope))
+	if next.Version == sub.Version {
+		return pay.Change{}
 	}
-	return change
+	return pay.Change{
+		Subscriptions: []hook.Subscription{next},
+		Audit:         w.Audited(audit.Actor{Kind: audit.BySystem}, sub.Scope, audit.WebhookDisabled, sub.ID, map[string]string{"reason": reason}),
+	}
 }
 
 // disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
@@ -163,8 +168,8 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		case s.Hopeless(now):
 			w.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
 		case !s.Parked:
-		case s.Status != pay.Enabled:
-			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), dispatchBatch); err == nil {
+		case s.Status != hook.Enabled:
+			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), dispatchBatch); err == nil {
 				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
@@ -172,7 +177,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		default:
 			w.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(base.DispatchLease), room)
+				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), room)
 				w.deliver.submit(list)
 			}
 		}
@@ -184,11 +189,11 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is
 // open, when it is time.
-func (w *Webhooks) probe(ctx context.Context, sub pay.Subscription, now time.Time) ([]store.Dispatch, error) {
+func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Time) ([]store.Dispatch, error) {
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(base.DispatchLease), 1)
+	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(hook.DeliveryLease), 1)
 	w.deliver.mu.Lock()
 	defer w.deliver.mu.Unlock()
 	for _, next := range list {
@@ -207,12 +212,12 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	if err != nil {
 		return err
 	}
-	if sub.Status == pay.Enabled {
+	if sub.Status == hook.Enabled {
 		w.subs.Forget(subscription)
 		w.deliver.submit(list)
 		return nil
 	}
-	change := pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}
+	change := pay.Change{Subscriptions: []hook.Subscription{sub.Unchanged()}}
 	for _, next := range list {
 		change.Deliveries = append(change.Deliveries, next.Delivery.Abandon())
 	}

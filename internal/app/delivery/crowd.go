@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -47,7 +47,7 @@ func newCrowd() *crowd {
 // enter waits until a merchant may make one more request; the caller leaves.
 //
 // Errors: the context's.
-func (c *crowd) enter(ctx context.Context, scope pay.Scope) (leave func(), err error) {
+func (c *crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err error) {
 	who, all := tenancy{scope.Merchant, scope.Live}, c.all[scope.Live]
 	c.mu.Lock()
 	mine := c.of[who]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -30,7 +31,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(base.DispatchLease), dispatchBatch)
+	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(hook.DeliveryLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +74,7 @@ const (
 
 // outcome is a try with what was known of the endpoint before.
 type outcome struct {
-	pay.Try
+	hook.Try
 	at       time.Time // it ended; of one that is postponed: until when
 	gone     string    // the address that answered 410
 	failures int       // in a row
@@ -81,7 +82,7 @@ type outcome struct {
 }
 
 // retries reports whether a delivery's first try failed, and a second one follows.
-func (o outcome) retries(d pay.Delivery) bool {
+func (o outcome) retries(d hook.Delivery) bool {
 	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == ""
 }
 
@@ -94,7 +95,7 @@ const (
 
 // ahead is until when a delivery waits for earlier ones of the same object; zero: it may
 // go. has tells what this node has in hand, and so has sent.
-func (w *Webhooks) ahead(ctx context.Context, d pay.Delivery, to pay.Subscription, has func(id string) bool) (until time.Time, err error) {
+func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscription, has func(id string) bool) (until time.Time, err error) {
 	now := w.TimeOf(d.Scope)
 	if !d.Waits(now) {
 		return time.Time{}, nil
@@ -127,7 +128,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		w.ComesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
-	if e.sub.Status != pay.Enabled {
+	if e.sub.Status != hook.Enabled {
 		return outcome{}, parked // what is known here may be old: unstall gives up what it finds disabled itself
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (w.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !w.claim(ctx, e.sub.ID)) {
@@ -150,10 +151,10 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		DeliveryID: sentID(d.ID), EventID: d.Event, Body: it.Payload,
 	})
 	w.attempted(ctx, span, d, result)
-	try := pay.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
+	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
 		// The budget grows with each replay; the schedule begins again then.
-		tries := d.Attempts + 1 - (d.Budget - pay.DeliveryTries)
+		tries := d.Attempts + 1 - (d.Budget - hook.DeliveryTries)
 		again, more := webhook.Backoff(max(1, tries), w.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
@@ -167,12 +168,12 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 // sentPrefix starts a delivery's id on the wire (HOOK-9).
 const sentPrefix = "dlv_"
 
-func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, pay.DeliveryPrefix) }
+func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, hook.DeliveryPrefix) }
 
 // storedID is the way back; an id that is stored already stays.
 func storedID(id string) string {
 	if suffix, ok := strings.CutPrefix(id, sentPrefix); ok {
-		return pay.DeliveryPrefix + suffix
+		return hook.DeliveryPrefix + suffix
 	}
 	return id
 }
@@ -190,7 +191,7 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Me
 // delivery meanwhile has written his. Only a replay leaves it something to say. What a
 // 410 does to the endpoint is written with it: who enables the endpoint again finds
 // nothing on its way that is given up already, and a replay leaves nothing out (EVT-17).
-func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
+func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	if t.gone != "" {
 		defer w.Turns.Take(endpointTurn + d.Subscription)()
 	}
@@ -209,7 +210,7 @@ func (w *Webhooks) tried(ctx context.Context, d pay.Delivery, t outcome) {
 			next, changed = read.Overtaken(try, t.at)
 		}
 		if changed {
-			change.Deliveries = []pay.Delivery{next}
+			change.Deliveries = []hook.Delivery{next}
 		} else if t.gone == "" {
 			return nil
 		}
@@ -238,8 +239,8 @@ func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (
 	if err != nil || sub.URL != address {
 		return pay.Change{}, err
 	}
-	if sub.Status != pay.Enabled {
-		return pay.Change{Subscriptions: []pay.Subscription{sub.Unchanged()}}, nil
+	if sub.Status != hook.Enabled {
+		return pay.Change{Subscriptions: []hook.Subscription{sub.Unchanged()}}, nil
 	}
 	return w.disabling(sub, "the endpoint answered 410 Gone"), nil
 }
@@ -255,7 +256,7 @@ func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 	for _, s := range stalled {
 		at := w.Now()
 		if s.Circuit.Open {
-			at = s.Circuit.Since.Add(pay.HopelessAfter)
+			at = s.Circuit.Since.Add(hook.HopelessAfter)
 			if s.Parked && s.Circuit.ProbeAt.Before(at) {
 				at = s.Circuit.ProbeAt
 			}

@@ -7,32 +7,37 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // DeliveryLog is a page of what was or is to be sent to an endpoint.
 type DeliveryLog struct {
-	Subscription pay.Subscription
-	Deliveries   []pay.Delivery
+	Subscription hook.Subscription
+	Deliveries   []hook.Delivery
 	Total        int64
 }
 
 // Deliveries lists an endpoint's deliveries, newest first, and counts what the
-// filter selects. The page stands behind the delivery that after names, where it is not empty.
+// filter selects.
 //
 // Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription string, f store.DeliveryFilter, after string) (log DeliveryLog, err error) {
+func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
-	if err := base.Behind(after, func() error {
-		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(after))
-		f.After = d.Delivery
+	var after hook.Delivery
+	if err := base.Behind(f.After, func() error {
+		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(f.After))
+		after = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f); err != nil {
+	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f, after); err != nil {
 		return log, err
 	}
 	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)
@@ -42,12 +47,12 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope pay.Scope, subscription
 // Delivery reads one delivery, under either of its ids, with what is sent.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
-func (w *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Subscription, store.Dispatch, error) {
+func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Subscription, store.Dispatch, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
-	missing := pay.NewError(pay.CodeWebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them")
+	missing := problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them")
 	if !base.Storable(id) {
 		return sub, store.Dispatch{}, missing
 	}
@@ -61,8 +66,8 @@ func (w *Webhooks) Delivery(ctx context.Context, scope pay.Scope, subscription, 
 // Replayed is what a replay did.
 type Replayed struct {
 	Delivery string
-	Previous pay.DeliveryStatus
-	Status   pay.DeliveryStatus
+	Previous hook.DeliveryStatus
+	Status   hook.DeliveryStatus
 	Next     time.Time
 }
 
@@ -71,24 +76,26 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
 // delivery in another state and for an endpoint that is disabled.
-func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (Replayed, error) {
+func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (Replayed, error) {
 	done, err := base.Decide(func() (Replayed, error) {
 		sub, d, err := w.Delivery(ctx, scope, subscription, id)
 		if err != nil {
 			return Replayed{}, err
 		}
-		if sub.Status != pay.Enabled {
-			return Replayed{}, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first, with PATCH and status enabled",
-				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
+		if sub.Status != hook.Enabled {
+			return Replayed{}, &problem.Error{
+				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first, with PATCH and status enabled",
+				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
-		next, change, err := d.Delivery.Replay(w.TimeOf(scope))
+		next, err := d.Delivery.Replay(w.TimeOf(scope))
 		if err != nil {
 			return Replayed{}, err
 		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID})
-		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, change)
+		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, pay.Change{
+			Deliveries: []hook.Delivery{next},
+			Audit:      w.Audited(by.Actor(), scope, audit.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID}),
+		})
 	})
 	if err == nil {
 		w.deliver.look()

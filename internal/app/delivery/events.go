@@ -7,31 +7,39 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Event reads one of a shop's events.
+// Events reads what happened at a shop.
+type Events struct{ *base.Base }
+
+// NewEvents returns the events of a service.
+func NewEvents(b *base.Base) *Events { return &Events{b} }
+
+// Get reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's.
-func (w *Webhooks) Event(ctx context.Context, scope pay.Scope, id string) (store.Event, error) {
-	missing := pay.NewError(pay.CodeEventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
+func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
+	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
-		return store.Event{}, missing
+		return pay.ToldEvent{}, missing
 	}
-	e, err := w.Store.Events.Get(ctx, scope, id)
+	e, err := ev.Store.Events.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return e, missing
 	}
 	return e, err
 }
 
-// Events lists a shop's events, newest first, and counts what the filter selects. A checkout
+// List lists a shop's events, newest first, and counts what the filter selects. A checkout
 // session is named by its token.
 //
 // Errors: invalid_request for an event to go on after that there is not.
-func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFilter) ([]store.Event, int64, error) {
+func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := w.Store.Sessions.ByHash(ctx, w.Vault.Hash(f.Object))
+		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, 0, err
 		}
@@ -45,264 +53,18 @@ func (w *Webhooks) Events(ctx context.Context, scope pay.Scope, f store.EventFil
 	if !base.Storable(f.After) {
 		return nil, 0, noEvent()
 	}
-	list, err := w.Store.Events.List(ctx, scope, f)
+	list, err := ev.Store.Events.List(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, noEvent()
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	total, err := w.Store.Events.Count(ctx, scope, f)
+	total, err := ev.Store.Events.Count(ctx, scope, f)
 	return list, total, err
 }
 
 func noEvent() error {
-	return pay.FieldError(pay.CodeInvalidRequest, base.CursorParam,
-		"there is no such event: send the nextCursor of the page before, or leave "+base.CursorParam+" out to begin anew")
-}
-
-// NewReplay asks for the events of a time to be sent again.
-type NewReplay struct {
-	pay.Replay  // From, To and Types
-	Idempotency base.Idempotency
-}
-
-// ReplaySpan begins to send the events of a time to an endpoint again. While a replay runs,
-// the same request gets it.
-//
-// Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
-// or that another replay runs to.
-func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, n NewReplay) (pay.Replay, error) {
-	return base.Decide(func() (pay.Replay, error) {
-		sub, err := w.Subscription(ctx, scope, subscription)
-		if err != nil {
-			return pay.Replay{}, err
-		}
-		if object, found, err := w.Earlier(ctx, scope, n.Idempotency); err != nil || found {
-			if err != nil {
-				return pay.Replay{}, err
-			}
-			return w.Replaying(ctx, scope, subscription, object)
-		}
-		asked := n.Replay
-		asked.Scope, asked.Subscription = scope, sub.ID
-		running, err := w.Store.Replays.Running(ctx, sub.ID)
-		if err == nil && running.Same(asked, w.TimeOf(scope)) {
-			return running, w.keepOnce(ctx, scope, n.Idempotency, running.ID)
-		}
-		if err == nil {
-			return running, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
-				Details: pay.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
-			}
-		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return running, err
-		}
-		if sub.Status != pay.Enabled {
-			return running, &pay.Error{
-				Code: pay.CodeConflictState, Message: "the webhook is disabled: enable it first",
-				Details: pay.Details{Reason: "webhook_disabled", Action: "replay"},
-			}
-		}
-		now := w.TimeOf(scope)
-		r, err := asked.Begin(now)
-		if err != nil {
-			return r, err
-		}
-		r.ID = w.NewID(pay.ReplayPrefix, now)
-		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = w.Store.Events.Count(ctx, scope, store.EventFilter{Types: types, From: r.From, To: r.To}); err != nil {
-				return r, err
-			}
-		}
-		if err := r.Bound(); err != nil {
-			return r, err
-		}
-		err = w.Store.Commit(ctx, pay.Change{
-			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []pay.Replay{r},
-			Audit: w.Audited(by.Actor(), scope, pay.EventsReplayed, sub.ID, map[string]string{
-				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
-			}),
-		})
-		if errors.Is(err, store.ErrDuplicate) {
-			err = store.ErrStale // the same request, or another one, was first
-		}
-		return r, err
-	})
-}
-
-// keepOnce lets a key stand for what is there already.
-func (w *Webhooks) keepOnce(ctx context.Context, scope pay.Scope, i base.Idempotency, object string) error {
-	once := i.Guard(scope, object, w.TimeOf(scope))
-	if once == nil {
-		return nil
-	}
-	err := w.Store.Commit(ctx, pay.Change{Once: once})
-	if errors.Is(err, store.ErrDuplicate) {
-		return store.ErrStale
-	}
-	return err
-}
-
-// timeFormat is how the audit log tells a time.
-const timeFormat = "2006-01-02T15:04:05.000Z"
-
-func eventNames(types []pay.EventType) (names []string) {
-	for _, t := range types {
-		names = append(names, string(t))
-	}
-	return names
-}
-
-// Replaying reads a replay to one of a shop's endpoints.
-//
-// Errors: webhook_not_found, not_found.
-func (w *Webhooks) Replaying(ctx context.Context, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	sub, err := w.Subscription(ctx, scope, subscription)
-	if err != nil {
-		return pay.Replay{}, err
-	}
-	missing := pay.NewError(pay.CodeNotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
-	if !base.Storable(id) {
-		return pay.Replay{}, missing
-	}
-	r, err := w.Store.Replays.Get(ctx, scope, sub.ID, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return r, missing
-	}
-	return r, err
-}
-
-// Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
-//
-// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Replays(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Replay, int64, error) {
-	sub, err := w.Subscription(ctx, scope, subscription)
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := base.Behind(page.After, func() error {
-		_, err := w.Store.Replays.Get(ctx, scope, sub.ID, page.After)
-		return err
-	}); err != nil {
-		return nil, 0, err
-	}
-	return w.Store.Replays.List(ctx, scope, sub.ID, page)
-}
-
-// StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
-// as it is.
-//
-// Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope pay.Scope, subscription, id string) (pay.Replay, error) {
-	return base.Decide(func() (pay.Replay, error) {
-		r, err := w.Replaying(ctx, scope, subscription, id)
-		if err != nil {
-			return r, err
-		}
-		untaken, err := w.Store.Replays.Untaken(ctx, r)
-		if err != nil {
-			return r, err
-		}
-		r, change, err := r.Stop(pay.StopAsked, untaken, w.TimeOf(scope))
-		if err != nil || len(change.Replays) == 0 {
-			return r, err
-		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID})
-		return r, w.Store.Commit(ctx, change)
-	})
-}
-
-// stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
-// looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
-func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]pay.Replay, error) {
-	r, err := w.Store.Replays.Running(ctx, subscription)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	change, err := w.stopFor(ctx, r, pay.StopDisabled)
-	return change.Replays, err
-}
-
-// stopFor stops a replay that runs.
-func (w *Webhooks) stopFor(ctx context.Context, r pay.Replay, why pay.StopReason) (pay.Change, error) {
-	untaken, err := w.Store.Replays.Untaken(ctx, r)
-	if err != nil {
-		return pay.Change{}, err
-	}
-	_, change, err := r.Stop(why, untaken, w.TimeOf(r.Scope))
-	return change, err
-}
-
-// ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
-// one twice is harmless, for a step is written whole or not at all.
-func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
-	now := w.Now()
-	due, err := w.Store.Replays.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
-	if err != nil {
-		return 0, err
-	}
-	var failed error // of one; the others go on
-	for _, r := range due {
-		if err := w.replayStep(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return len(due), failed
-}
-
-func (w *Webhooks) replayStep(ctx context.Context, r pay.Replay) error {
-	sub, err := w.Store.Subscriptions.Any(ctx, r.Subscription)
-	if err != nil {
-		return err
-	}
-	now := w.TimeOf(r.Scope)
-	if why := sub.StopFor(); why != "" {
-		change, err := w.stopFor(ctx, r, why)
-		if err != nil {
-			return err
-		}
-		return w.Store.Commit(ctx, change)
-	}
-	untried, err := w.Store.Replays.CountUntried(ctx, sub.ID)
-	if err != nil {
-		return err
-	}
-	if sub.Circuit.Open || untried >= pay.ReplayStep {
-		return w.Store.Commit(ctx, r.Wait(sub.Circuit.Open, now))
-	}
-	var list []store.Event
-	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = w.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, pay.ReplayStep); err != nil {
-			return err
-		}
-	}
-	if len(list) == 0 {
-		untried, err := w.Store.Replays.Untried(ctx, r)
-		if err != nil {
-			return err
-		}
-		if !untried.IsZero() {
-			return w.Store.Commit(ctx, r.Wait(false, now))
-		}
-		return w.Store.Commit(ctx, r.End(now))
-	}
-	next := make([]pay.Replayed, 0, len(list))
-	ids := make([]string, 0, len(list))
-	for _, e := range list {
-		next = append(next, pay.Replayed{Event: e.ID, Type: e.Type, At: e.At})
-		ids = append(ids, sub.Delivery(e.ID))
-	}
-	found, err := w.Store.Deliveries.Named(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i := range next {
-		next[i].Delivery = found[ids[i]]
-	}
-	return w.Store.Commit(ctx, r.Send(next, now))
+	return problem.Field(problem.InvalidRequest, pay.CursorParam,
+		"there is no such event: send the nextCursor of the page before, or leave "+pay.CursorParam+" out to begin anew")
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -29,7 +30,7 @@ func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
 	until := now.Add(fanOutLease)
 	list, err := w.Store.Deliveries.LeaseFanOuts(ctx, now, until, fanOutBatch)
-	shops := map[string][]pay.FanOut{}
+	shops := map[string][]hook.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
 	}
@@ -42,7 +43,7 @@ func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 }
 
 // fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.
-func (w *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until time.Time) error {
+func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, until time.Time) error {
 	for _, f := range events {
 		for over := false; !over; {
 			if !w.Now().Before(until) { // it may be another node's
@@ -67,8 +68,8 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []pay.FanOut, until
 }
 
 // step commits one, and rests where that is called for. Shops take turns then.
-func (w *Webhooks) step(ctx context.Context, next pay.FanOut) error {
-	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []pay.FanOut{next}}) }
+func (w *Webhooks) step(ctx context.Context, next hook.FanOut) error {
+	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}) }
 	if !w.Store.Deliveries.InCompany() {
 		return do()
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -31,7 +34,7 @@ var kept = [...]string{
 
 // postInbox hands a delivery to the managed inbox that it is for, signed and
 // checked as one that comes over the network.
-func (w *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhook.Message) webhook.Result {
+func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webhook.Message) webhook.Result {
 	began := w.Now()
 	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
 	err := w.Receive(ctx, slug, w.Sender.Header(m), m.Body)
@@ -40,8 +43,8 @@ func (w *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhoo
 		return result
 	}
 	result.StatusCode, result.Err = http.StatusServiceUnavailable, webhook.HTTPStatus
-	var shown *pay.Error
-	if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
+	var shown *problem.Error
+	if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
 	w.ComesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
@@ -55,7 +58,7 @@ func (w *Webhooks) postInbox(ctx context.Context, sub pay.Subscription, m webhoo
 // Errors: invalid_token unless it is signed for this inbox, invalid_request for
 // a body that is no JSON.
 func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
-	unsigned := pay.NewError(pay.CodeInvalidToken, "the delivery's signature is missing or wrong")
+	unsigned := problem.New(problem.InvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned
@@ -75,7 +78,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if err != nil {
 		return err
 	}
-	if !e.sub.Managed || e.sub.Status == pay.Deleted || shop.Slug != slug {
+	if !e.sub.Managed || e.sub.Status == hook.Deleted || shop.Slug != slug {
 		return unsigned
 	}
 	signature := header.Get(webhook.SignatureHeader)
@@ -84,14 +87,14 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 		err = webhook.Verify(signature, body, e.previous, w.Now(), webhook.Tolerance)
 	}
 	if err != nil {
-		return &pay.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
+		return &problem.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
 	}
 	if !json.Valid(body) || !base.Storable(string(body)) {
-		return pay.NewError(pay.CodeInvalidRequest, "the delivery is not JSON")
+		return problem.New(problem.InvalidRequest, "the delivery is not JSON")
 	}
 	now := w.TimeOf(e.sub.Scope)
-	got := pay.Received{
-		ID: w.NewID(pay.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
+	got := hook.Received{
+		ID: w.NewID(hook.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
 		EventType: d.EventType, At: now, Header: map[string]string{}, Body: body,
 	}
 	for _, name := range kept {
@@ -99,13 +102,13 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 			got.Header[name] = value
 		}
 	}
-	return w.Store.Commit(ctx, pay.Change{Inbox: []pay.Received{got}})
+	return w.Store.Commit(ctx, pay.Change{Inbox: []hook.Received{got}})
 }
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Inbox(ctx context.Context, scope pay.Scope, subscription string, page store.Page) ([]pay.Received, int64, error) {
+func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -124,7 +127,7 @@ func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
 	}
 	deleted := 0
 	for _, sub := range list {
-		oldest := id.From(pay.InboxPrefix, w.TimeOf(sub.Scope).Add(-pay.InboxAge))
+		oldest := id.From(hook.InboxPrefix, w.TimeOf(sub.Scope).Add(-hook.InboxAge))
 		n, err := w.Store.Subscriptions.TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -200,7 +200,7 @@ func (d *dispatcher) staff(l *lane) {
 }
 
 // park lets a delivery wait in the database. The caller holds mu.
-func (d *dispatcher) park(next *pay.Delivery) {
+func (d *dispatcher) park(next *hook.Delivery) {
 	if len(d.parking) < parkingLimit {
 		d.parked.Add(1)
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
@@ -209,7 +209,7 @@ func (d *dispatcher) park(next *pay.Delivery) {
 }
 
 // postpone gives a delivery back until a time. The caller holds mu.
-func (d *dispatcher) postpone(next *pay.Delivery, until time.Time) {
+func (d *dispatcher) postpone(next *hook.Delivery, until time.Time) {
 	if len(d.waiting) < parkingLimit {
 		d.late.Add(1)
 		d.waiting = append(d.waiting, store.Postponement{ID: next.ID, Leased: next.DueAt, Until: until})
@@ -334,7 +334,7 @@ func (d *dispatcher) work(l *lane) {
 }
 
 // note writes the outcome of a try while the lane goes on.
-func (d *dispatcher) note(l *lane, it *item, sent pay.Delivery, try outcome) {
+func (d *dispatcher) note(l *lane, it *item, sent hook.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -28,10 +29,10 @@ func (w *Webhooks) delivering(ctx context.Context, it item, address string) (con
 }
 
 // attempted tells of a delivery's try.
-func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d pay.Delivery, r webhook.Result) {
+func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d hook.Delivery, r webhook.Result) {
 	result := attemptResult(r)
 	if w.Meter.Attempted != nil {
-		w.Meter.Attempted(pay.EnvironmentOf(d.Live), result, r.Duration)
+		w.Meter.Attempted(tenant.EnvironmentOf(d.Live), result, r.Duration)
 	}
 	if w.Log.Enabled(ctx, slog.LevelDebug) {
 		w.Log.DebugContext(ctx, "a delivery was tried", "delivery", d.ID, "subscription", d.Subscription, "result", result, "took", r.Duration)

@@ -17,6 +17,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -28,7 +32,7 @@ type WebhooksConfig struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// pay.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
@@ -50,7 +54,7 @@ type Webhooks struct {
 // NewWebhooks returns what has no endpoint in hand.
 func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.MaxWebhooks == 0 {
-		c.MaxWebhooks = pay.MostSubscriptions
+		c.MaxWebhooks = hook.MostSubscriptions
 	}
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
@@ -83,7 +87,7 @@ func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
 type NewSubscription struct {
 	URL           string // empty: a managed inbox
 	Events        []string
-	EventsVersion pay.EventsVersion // "": the newest
+	EventsVersion hook.EventsVersion // "": the newest
 	Description   string
 	Strict        *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
 }
@@ -91,24 +95,24 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown once.
 //
 // Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
-func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.Scope, n NewSubscription) (pay.Subscription, string, error) {
+func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenant.Scope, n NewSubscription) (hook.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
 	strict, err := w.Strict(ctx, scope, n.Strict)
 	if err != nil {
-		return pay.Subscription{}, "", err
+		return hook.Subscription{}, "", err
 	}
 	if n.URL != "" {
 		bad.url(n.URL, scope.Live || strict, w.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
-		return pay.Subscription{}, "", err
+		return hook.Subscription{}, "", err
 	}
 	now := w.TimeOf(scope)
-	sub := pay.Subscription{
-		ID: w.NewID(pay.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
-		EventsVersion: cmp.Or(n.EventsVersion, pay.NewestEvents), Status: pay.Enabled,
+	sub := hook.Subscription{
+		ID: w.NewID(hook.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
+		EventsVersion: cmp.Or(n.EventsVersion, hook.NewestEvents), Status: hook.Enabled,
 		Description: n.Description, CreatedAt: now, UpdatedAt: now,
 	}
 	var secret string
@@ -133,8 +137,8 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.S
 			return err
 		}
 		return w.Store.Commit(ctx, pay.Change{
-			Shops: []pay.Shop{shop}, Subscriptions: []pay.Subscription{sub},
-			Audit: w.Audited(by.Actor(), scope, pay.WebhookCreated, sub.ID,
+			Shops: []tenant.Shop{shop}, Subscriptions: []hook.Subscription{sub},
+			Audit: w.Audited(by.Actor(), scope, audit.WebhookCreated, sub.ID,
 				map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
 		})
 	})
@@ -144,12 +148,12 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope pay.S
 // version of the shop that is to be written with it.
 //
 // Errors: conflict_state.
-func (w *Webhooks) beside(ctx context.Context, sub pay.Subscription) (pay.Shop, error) {
+func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Shop, error) {
 	shop, err := w.Store.Merchants.Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, store.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, pay.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -165,7 +169,7 @@ const compared = 1000
 // strangers say again what they are sent, and none hashes it.
 //
 // Errors: invalid_request.
-func (w *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) error {
+func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) error {
 	if !w.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
@@ -184,7 +188,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub pay.Subscription) erro
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
-	return pay.FieldError(pay.CodeInvalidRequest, "url", "the endpoint did not answer the challenge that was sent to it: "+
+	return problem.Field(problem.InvalidRequest, "url", "the endpoint did not answer the challenge that was sent to it: "+
 		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the SHA-256 of the challenge in hex")
 }
 
@@ -198,26 +202,26 @@ func (w *Webhooks) newSecret(subscription string) (secret string, sealed []byte,
 // allIfAny is all events alone, where they are among the named: they name every
 // other.
 func allIfAny(events []string) []string {
-	if slices.Contains(events, pay.AllEvents) {
-		return []string{pay.AllEvents}
+	if slices.Contains(events, hook.AllEvents) {
+		return []string{hook.AllEvents}
 	}
 	return events
 }
 
 // problems gathers everything that is wrong with a subscription.
 type problems struct {
-	issues  []pay.Issue
+	issues  []problem.Issue
 	missing []string
 }
 
 func (b *problems) events(events []string) {
 	if len(events) == 0 {
-		b.issues = append(b.issues, pay.Issue{Path: "events", Message: "events must name at least one event, such as payment.completed, or * for all"})
+		b.issues = append(b.issues, problem.Issue{Path: "events", Message: "events must name at least one event, such as payment.completed, or * for all"})
 		b.missing = []string{"events"}
 	}
 	for i, e := range events {
-		if !pay.ValidEvent(e) {
-			b.issues = append(b.issues, pay.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
+		if !hook.ValidEvent(e) {
+			b.issues = append(b.issues, problem.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
 		}
 	}
 }
@@ -228,16 +232,16 @@ var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succee
 // NotEvent says which events there are, and which was probably meant.
 func NotEvent(name string) string {
 	var names []string
-	for _, e := range pay.EventTypes() {
+	for _, e := range hook.EventTypes() {
 		names = append(names, string(e))
 	}
 	message := name + " is not an event"
-	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, pay.Unprintable) {
+	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, problem.Unprintable) {
 		message = "that is not an event"
 	}
 	meant := near.Meant(name, names)
 	if slices.Contains(paidElsewhere, name) {
-		meant = string(pay.PaymentCompleted)
+		meant = string(hook.PaymentCompleted)
 	}
 	if meant != "" {
 		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ")
@@ -246,24 +250,24 @@ func NotEvent(name string) string {
 }
 
 // version checks a set of events; "" is not asked for. One that is has to be as new as before.
-func (b *problems) version(v, before pay.EventsVersion) {
+func (b *problems) version(v, before hook.EventsVersion) {
 	switch {
 	case v == "" && before == "":
-	case !slices.Contains(pay.EventsVersions(), v):
+	case !slices.Contains(hook.EventsVersions(), v):
 		var names []string
-		for _, known := range pay.EventsVersions() {
+		for _, known := range hook.EventsVersions() {
 			names = append(names, string(known))
 		}
-		b.issues = append(b.issues, pay.Issue{Path: "eventsVersion", Message: "eventsVersion must be one of " + strings.Join(names, ", ")})
+		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Message: "eventsVersion must be one of " + strings.Join(names, ", ")})
 	case v < before:
-		b.issues = append(b.issues, pay.Issue{Path: "eventsVersion", Message: fmt.Sprintf("eventsVersion is %s, and can only move forward", before)})
+		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Message: fmt.Sprintf("eventsVersion is %s, and can only move forward", before)})
 	}
 }
 
 // url checks an endpoint's address, as in production or as the sandbox takes it.
 func (b *problems) url(url string, live, allowPrivate bool) {
 	if err := webhook.CheckURL(url, live, allowPrivate); err != nil {
-		b.issues = append(b.issues, pay.Issue{Path: "url", Message: err.Error()})
+		b.issues = append(b.issues, problem.Issue{Path: "url", Message: err.Error()})
 	}
 }
 
@@ -272,23 +276,23 @@ func (b *problems) err() error {
 	if len(b.issues) == 0 {
 		return nil
 	}
-	code := pay.CodeInvalidRequest
+	code := problem.InvalidRequest
 	if len(b.issues) == len(b.missing) {
-		code = pay.CodeMissingField
+		code = problem.MissingField
 	}
-	return &pay.Error{
+	return &problem.Error{
 		Code: code, Param: b.issues[0].Path, Message: b.issues[0].Message,
-		Details: pay.Details{Issues: b.issues, MissingFields: b.missing},
+		Details: problem.Details{Issues: b.issues, MissingFields: b.missing},
 	}
 }
 
 // Subscription reads one of a shop's endpoints.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscription string) (pay.Subscription, error) {
-	missing := base.Missing(pay.CodeWebhookNotFound, "webhook", scope, subscription)
+func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (hook.Subscription, error) {
+	missing := base.Missing(problem.WebhookNotFound, "webhook", scope, subscription)
 	if !base.Storable(subscription) {
-		return pay.Subscription{}, missing
+		return hook.Subscription{}, missing
 	}
 	sub, err := w.Store.Subscriptions.Get(ctx, scope, subscription)
 	if errors.Is(err, store.ErrNotFound) {
@@ -301,7 +305,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope pay.Scope, subscripti
 // that was deleted meanwhile.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {
@@ -323,7 +327,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope pay.Scope, page stor
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
 // another one.
-func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope pay.Scope, subscription string, e pay.SubscriptionEdit, asked *bool) (sub pay.Subscription, err error) {
+func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e hook.SubscriptionEdit, asked *bool) (sub hook.Subscription, err error) {
 	strict, err := w.Strict(ctx, scope, asked)
 	if err != nil {
 		return sub, err
@@ -335,7 +339,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 	}
 	proved := ""
 	defer w.Turns.Take("webhooks/" + scope.Shop)()
-	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
+	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
 		bad := bad // decided anew each time
 		// Its own address may be given back to a managed one.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
@@ -347,8 +351,10 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		if err := bad.err(); err != nil {
 			return pay.Change{}, err
 		}
-		var change pay.Change
-		sub, change = read.Edit(e, w.TimeOf(scope))
+		if sub = read.Edit(e, w.TimeOf(scope)); sub.Version == read.Version {
+			return pay.Change{}, nil
+		}
+		change := pay.Change{Subscriptions: []hook.Subscription{sub}}
 		if sub.URL != read.URL && sub.URL != proved {
 			if err := w.proveEndpoint(ctx, sub); err != nil {
 				return change, err
@@ -360,14 +366,14 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 			if err != nil {
 				return change, err
 			}
-			change.Shops = []pay.Shop{shop}
+			change.Shops = []tenant.Shop{shop}
 		}
-		if read.Status == pay.Disabled && sub.Status == pay.Enabled {
+		if read.Status == hook.Disabled && sub.Status == hook.Enabled {
 			if change.Replays, err = w.stillReplaying(ctx, sub.ID); err != nil {
 				return change, err
 			}
 		}
-		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookUpdated, sub.ID, map[string]string{
+		change.Audit = w.Audited(by.Actor(), scope, audit.WebhookUpdated, sub.ID, map[string]string{
 			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
 		})
 		return change, nil
@@ -380,14 +386,13 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 // before signs beside it for a day.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) (sub pay.Subscription, secret string, err error) {
-	err = w.change(ctx, scope, subscription, func(read pay.Subscription) (change pay.Change, err error) {
+func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub hook.Subscription, secret string, err error) {
+	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
 		var sealed []byte
 		var preview string
 		secret, sealed, preview = w.newSecret(read.ID)
-		sub, change = read.Rotate(sealed, preview, w.TimeOf(scope))
-		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookRotated, sub.ID, nil)
-		return change, nil
+		sub = read.Rotate(sealed, preview, w.TimeOf(scope))
+		return pay.Change{Subscriptions: []hook.Subscription{sub}, Audit: w.Audited(by.Actor(), scope, audit.WebhookRotated, sub.ID, nil)}, nil
 	})
 	if err != nil {
 		return sub, "", err
@@ -398,11 +403,12 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope pa
 // Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope pay.Scope, subscription string) error {
-	return w.change(ctx, scope, subscription, func(read pay.Subscription) (pay.Change, error) {
-		change := read.Delete(w.TimeOf(scope))
-		change.Audit = w.Audited(by.Actor(), scope, pay.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)})
-		return change, nil
+func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) error {
+	return w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
+		return pay.Change{
+			Subscriptions: []hook.Subscription{read.Delete(w.TimeOf(scope))},
+			Audit:         w.Audited(by.Actor(), scope, audit.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)}),
+		}, nil
 	})
 }
 
@@ -412,7 +418,7 @@ const endpointTurn = "endpoint/"
 // change decides about an endpoint until the decision is not stale.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) change(ctx context.Context, scope pay.Scope, subscription string, decide func(pay.Subscription) (pay.Change, error)) error {
+func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(hook.Subscription) (pay.Change, error)) error {
 	defer w.Turns.Take(endpointTurn + subscription)()
 	err := base.Again(func() error {
 		read, err := w.Subscription(ctx, scope, subscription)
@@ -441,7 +447,7 @@ func origin(address string) string {
 
 // endpoint is a subscription with its secrets open.
 type endpoint struct {
-	sub              pay.Subscription
+	sub              hook.Subscription
 	secret, previous string
 }
 

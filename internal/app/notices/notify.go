@@ -17,6 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -49,15 +51,16 @@ func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notif
 	if listener, ok := l.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
 		return l.payouts.Told(ctx, account, listener, n)
 	}
-	_, _, err := l.Hear(ctx, account, n, view.Cause{})
+	_, _, err := l.Hear(ctx, account, n, nil, view.Cause{})
 	return err
 }
 
 // Hear is Notify about charges and refunds: it returns the payment that was told of last, and the events of all.
-func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+// may refuses what is told of a payment as it stands; nil refuses nothing.
+func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
-		return p, nil, pay.NewError(pay.CodeNotFound, "there is no such provider account")
+		return p, nil, problem.New(problem.NotFound, "there is no such provider account")
 	}
 	notices, err := l.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
@@ -66,7 +69,7 @@ func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notific
 	// One that cannot be applied stands in nobody's way.
 	var failed error
 	for _, notice := range notices {
-		next, told, err := l.take(ctx, account, notice, cause)
+		next, told, err := l.take(ctx, account, notice, may, cause)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -77,9 +80,9 @@ func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notific
 }
 
 // take applies one notice.
-func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
-		return p, nil, pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
+		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
 	// The receipt keeps what a database takes: money must not wait for a letter.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
@@ -104,8 +107,10 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 		if err != nil {
 			return err
 		}
-		if err := stillPlays(ctx, read); err != nil {
-			return err
+		if may != nil {
+			if err := may(read); err != nil {
+				return err
+			}
 		}
 		if !read.TakenAt(notice.Reference, account) {
 			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
@@ -212,7 +217,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = l.Noted(l.Self(), p.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		change.Audit = l.Noted(l.Self(), p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
 		return l.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
@@ -231,7 +236,7 @@ func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 	if err != nil {
 		return err
 	}
-	change.Audit = l.Noted(l.Self(), w.Scope, pay.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	change.Audit = l.Noted(l.Self(), w.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
 	err = l.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
@@ -280,32 +285,5 @@ func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 		}
 	}
 	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
-}
-
-// played is what somebody plays with a payment that he saw in a version.
-type played struct {
-	action  pay.Action
-	version int64
-}
-
-type playedKey struct{}
-
-// Playing says that what is told with a context is an action that somebody plays, who saw the payment in a version.
-func Playing(ctx context.Context, action pay.Action, version int64) context.Context {
-	return context.WithValue(ctx, playedKey{}, played{action, version})
-}
-
-// NotPlaying says that what is told with a context comes by itself.
-func NotPlaying(ctx context.Context) context.Context { return context.WithValue(ctx, playedKey{}, nil) }
-
-// stillPlays refuses an action on a payment that somebody else has moved since: of two at a
-// time one counts.
-//
-// Errors: conflict_state.
-func stillPlays(ctx context.Context, read pay.Payment) error {
-	if played, ok := ctx.Value(playedKey{}).(played); ok && played.version != read.Version {
-		return read.CheckSimulate(played.action)
-	}
-	return nil
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -31,10 +33,10 @@ type NewMerchant struct {
 	Name     string
 	Email    string
 	Industry string
-	Tier     pay.Tier
-	Language pay.Language // empty: English
+	Tier     tenant.Tier
+	Language tenant.Language // empty: English
 	// RefundFees is what becomes of the fees of refunded payments; empty: kept.
-	RefundFees pay.RefundFees
+	RefundFees tenant.RefundFees
 }
 
 // KeyPair is the two halves of an environment's credentials. They are shown
@@ -46,8 +48,8 @@ type KeyPair struct {
 
 // Onboarded is a new merchant with its first shop and keys.
 type Onboarded struct {
-	Merchant pay.Merchant
-	Shop     pay.Shop
+	Merchant tenant.Merchant
+	Shop     tenant.Shop
 	Sandbox  KeyPair
 	Live     KeyPair
 }
@@ -88,19 +90,19 @@ func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded,
 // Demo is the sandbox of the demo merchant's first shop.
 //
 // Errors: store.ErrNotFound where there is no demo merchant.
-func (ob *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
+func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
 	made, err := ob.Store.Idempotency.Get(ctx, demoMerchant)
 	if err != nil {
-		return pay.Scope{}, err
+		return tenant.Scope{}, err
 	}
 	shops, err := ob.Store.Merchants.Shops(ctx, made.Object)
 	if err != nil {
-		return pay.Scope{}, err
+		return tenant.Scope{}, err
 	}
 	if len(shops) == 0 {
-		return pay.Scope{}, store.ErrNotFound
+		return tenant.Scope{}, store.ErrNotFound
 	}
-	return pay.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
+	return tenant.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
 }
 
 // SetRefundFees changes what becomes of the fees when a merchant's payments are
@@ -108,20 +110,20 @@ func (ob *Onboarding) Demo(ctx context.Context) (pay.Scope, error) {
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string, term pay.RefundFees) (m pay.Merchant, err error) {
+func (ob *Onboarding) SetRefundFees(ctx context.Context, by audit.Actor, id string, term tenant.RefundFees) (m tenant.Merchant, err error) {
 	err = base.Again(func() error {
 		if m, err = ob.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
 			return err
 		}
 		before := m.RefundFees
-		next, change, err := m.KeepFees(term)
-		if err != nil {
+		if m, err = m.KeepFees(term); err != nil {
 			return err
 		}
-		m = next
-		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantTermed, id,
-			map[string]string{"refundFees": string(term), "before": string(before)})
-		return ob.Store.Commit(ctx, change)
+		return ob.Store.Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{m},
+			Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id,
+				map[string]string{"refundFees": string(term), "before": string(before)}),
+		})
 	})
 	if err != nil {
 		return m, err
@@ -135,7 +137,7 @@ func (ob *Onboarding) SetRefundFees(ctx context.Context, by pay.Actor, id string
 
 // Check refuses a merchant whom nobody could name or reach.
 func (n NewMerchant) Check() error {
-	if n.RefundFees != "" && !slices.Contains(pay.AllRefundFees(), n.RefundFees) {
+	if n.RefundFees != "" && !slices.Contains(tenant.AllRefundFees(), n.RefundFees) {
 		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
 	}
 	if strings.TrimSpace(n.Name) == "" {
@@ -158,7 +160,7 @@ func checkEmail(address string) error {
 // SetEmail changes where a merchant is written to.
 //
 // Errors: store.ErrNotFound.
-func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address string) error {
+func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address string) error {
 	if err := checkEmail(address); err != nil {
 		return err
 	}
@@ -167,19 +169,19 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by pay.Actor, id, address st
 		if err != nil || m.Email == address {
 			return err
 		}
-		_, change := m.Move(address)
-		change.Audit = ob.Audited(by, pay.Scope{Merchant: id, Live: true}, pay.MerchantMoved, id, nil)
-		return ob.Store.Commit(ctx, change)
+		return ob.Store.Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{m.Move(address)}, Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil),
+		})
 	})
 }
 
 // Merchants lists merchants with their shops, by id, from behind one, for the operator.
-func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]pay.Merchant, map[string][]pay.Shop, error) {
+func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
 	list, err := ob.Store.Merchants.List(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
-	shops := map[string][]pay.Shop{}
+	shops := map[string][]tenant.Shop{}
 	for _, m := range list {
 		if shops[m.ID], err = ob.Store.Merchants.Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
@@ -195,45 +197,46 @@ func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Chan
 	}
 	name := strings.TrimSpace(n.Name)
 	if n.Tier == "" {
-		n.Tier = pay.Starter
+		n.Tier = tenant.Starter
 	}
 	if n.Language == "" {
-		n.Language = pay.English
+		n.Language = tenant.English
 	}
 	if n.RefundFees == "" {
-		n.RefundFees = pay.FeesKept
+		n.RefundFees = tenant.FeesKept
 	}
-	o := Onboarded{Merchant: pay.Merchant{
+	o := Onboarded{Merchant: tenant.Merchant{
 		ID: ob.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
-		Tier: n.Tier, TrustScore: pay.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
+		Tier: n.Tier, TrustScore: tenant.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
-	change := ob.openShop(&o, name, now, pay.RightWithdrawals)
-	change.Merchants = []pay.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, ob.Audited(ob.Self(), pay.Scope{Merchant: o.Merchant.ID, Live: true}, pay.MerchantCreated, o.Merchant.ID,
+	change := ob.openShop(&o, name, now, tenant.RightWithdrawals)
+	change.Merchants = []tenant.Merchant{o.Merchant}
+	change.Audit = append(change.Audit, ob.Audited(ob.Self(), tenant.Scope{Merchant: o.Merchant.ID, Live: true}, audit.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 
 // openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
-func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...pay.Right) pay.Change {
+func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
 	shopID := ob.NewID("shp_", now)
-	shop, change := pay.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
+	shop := tenant.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
-	change.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, pay.ShopCreated, shop.ID,
+	change := pay.Change{Shops: []tenant.Shop{shop}}
+	change.Audit = ob.Audited(ob.Self(), tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, audit.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
-		scope := pay.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
+		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
 		pair := &o.Sandbox
 		if live {
 			pair = &o.Live
 		}
-		var keys [2]pay.Key
-		pair.Publishable, keys[0] = ob.keys.NewKey(scope, pay.Publishable, now)
-		pair.Secret, keys[1] = ob.keys.NewKey(scope, pay.Secret, now)
+		var keys [2]tenant.Key
+		pair.Publishable, keys[0] = ob.keys.NewKey(scope, tenant.Publishable, now)
+		pair.Secret, keys[1] = ob.keys.NewKey(scope, tenant.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, ob.keys.AuditKey(pay.KeyCreated, key)...)
+			change.Audit = append(change.Audit, ob.keys.AuditKey(audit.KeyCreated, key)...)
 		}
 	}
 	return change

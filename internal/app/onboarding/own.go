@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -14,15 +15,15 @@ import (
 // the merchant.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (ob *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.Page) ([]pay.Shop, int64, error) {
+func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page pay.Page) ([]tenant.Shop, int64, error) {
 	list, err := ob.Store.Merchants.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}
 	if scope.Shop != "" {
-		list = slices.DeleteFunc(list, func(s pay.Shop) bool { return s.ID != scope.Shop })
+		list = slices.DeleteFunc(list, func(s tenant.Shop) bool { return s.ID != scope.Shop })
 	}
-	some, err := cut(list, page, func(s pay.Shop) string { return s.ID })
+	some, err := cut(list, page, func(s tenant.Shop) string { return s.ID })
 	return some, int64(len(list)), err
 }
 
@@ -30,24 +31,24 @@ func (ob *Onboarding) ShopsOf(ctx context.Context, scope pay.Scope, page store.P
 // there are: those of its shop, or all of the merchant. status is one of a view.Key, or "" for any.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (ob *Onboarding) KeysOf(ctx context.Context, scope pay.Scope, status string, page store.Page) ([]pay.Key, map[string]store.KeyUsage, int64, error) {
+func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status string, page pay.Page) ([]tenant.Key, map[string]store.KeyUsage, int64, error) {
 	all, uses, err := ob.keys.List(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	now := ob.Now()
-	list := slices.DeleteFunc(all, func(k pay.Key) bool {
+	list := slices.DeleteFunc(all, func(k tenant.Key) bool {
 		over := k.Over(now)
 		return k.Live != scope.Live || scope.Shop != "" && k.Shop != scope.Shop || status == view.KeyActive && over || status == view.KeyEnded && !over
 	})
-	some, err := cut(list, page, func(k pay.Key) string { return k.ID })
+	some, err := cut(list, page, func(k tenant.Key) string { return k.ID })
 	return some, uses, int64(len(list)), err
 }
 
 // cut takes a page out of a list that is read whole, for a merchant has few of it.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func cut[T any](list []T, page store.Page, id func(T) string) ([]T, error) {
+func cut[T any](list []T, page pay.Page, id func(T) string) ([]T, error) {
 	from := page.Offset
 	if page.After != "" {
 		at := slices.IndexFunc(list, func(v T) bool { return id(v) == page.After })

@@ -15,6 +15,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -49,17 +52,17 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 //
 // Errors: invalid_request.
 func readable(field, name string) error {
-	if strings.ContainsFunc(name, pay.Unprintable) {
-		return pay.FieldError(pay.CodeInvalidRequest, field, "the "+field+" has a character that cannot be read, such as one that turns the direction of writing: leave it out")
+	if strings.ContainsFunc(name, problem.Unprintable) {
+		return problem.Field(problem.InvalidRequest, field, "the "+field+" has a character that cannot be read, such as one that turns the direction of writing: leave it out")
 	}
 	return nil
 }
 
 // ReadLogo checks a picture for what a shopper's page can take: PNG or JPEG, at
 // most 24 KB and 1024 pixels a side.
-func ReadLogo(body []byte) (pay.Logo, error) {
-	refuse := func(why string) (pay.Logo, error) {
-		return pay.Logo{}, pay.FieldError(pay.CodeInvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
+func ReadLogo(body []byte) (tenant.Logo, error) {
+	refuse := func(why string) (tenant.Logo, error) {
+		return tenant.Logo{}, problem.Field(problem.InvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
 	}
 	if len(body) > maxLogo {
 		return refuse(fmt.Sprintf("it has %d bytes", len(body)))
@@ -72,24 +75,29 @@ func ReadLogo(body []byte) (pay.Logo, error) {
 		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))
 	}
 	sum := sha256.Sum256(body)
-	return pay.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
+	return tenant.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
 }
 
 // Rebrand changes how a shop looks to its shoppers; logo may be nil. Running
 // servers notice within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.Brand) pay.Brand, logo *pay.Logo) (pay.Shop, error) {
-	done, err := base.Decide(func() (pay.Shop, error) {
+func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
+	done, err := base.Decide(func() (tenant.Shop, error) {
 		s, err := ob.Store.Merchants.Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
-		next, write, err := s.Rebrand(change(s.Brand), logo)
+		brand, write := change(s.Brand), pay.Change{}
+		if logo != nil {
+			brand.Logo, write.Logos = logo.ID, []tenant.Logo{*logo}
+		}
+		next, err := s.Rebrand(brand)
 		if err != nil {
 			return s, err
 		}
-		write.Audit = ob.Audited(ob.Self(), pay.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, pay.ShopRebranded, s.ID, map[string]string{
+		write.Shops = []tenant.Shop{next}
+		write.Audit = ob.Audited(ob.Self(), tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"hideFee": strconv.FormatBool(next.Brand.HideFee),
 		})
@@ -104,14 +112,14 @@ func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(pay.
 // Logo reads a shop's picture.
 //
 // Errors: not_found.
-func (ob *Onboarding) Logo(ctx context.Context, id string) (pay.Logo, error) {
-	missing := pay.NewError(pay.CodeNotFound, "there is no such picture")
+func (ob *Onboarding) Logo(ctx context.Context, id string) (tenant.Logo, error) {
+	missing := problem.New(problem.NotFound, "there is no such picture")
 	if !base.Storable(id) {
-		return pay.Logo{}, missing
+		return tenant.Logo{}, missing
 	}
 	logo, err := ob.Store.Merchants.Logo(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return pay.Logo{}, missing
+		return tenant.Logo{}, missing
 	}
 	return logo, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -19,7 +21,7 @@ import (
 // Errors: transaction_not_found, conflict_state where it is not pending, also because the
 // shopper was faster; service_unavailable with the reason outcome_unknown where the provider
 // does not say in time whether the charge has ended.
-func (in *Intake) Cancel(ctx context.Context, scope pay.Scope, id string, cause view.Cause) (pay.Payment, error) {
+func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Canceled() {
 		return before, err
@@ -76,6 +78,6 @@ func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Pay
 
 // goesOnCanceling tells that nobody knows yet whether a payment is canceled.
 func goesOnCanceling(id string, cause error) error {
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Cause: cause, Details: pay.Details{Reason: store.OutcomeUnknown, TransactionID: id},
+	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
 		Message: "it is not known in time whether the payment is canceled, and it is asked on: read it, or repeat the request"}
 }

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -15,6 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -41,8 +42,7 @@ func NewIntake(b *base.Base, rates *acquiring.Rates, providers *acquiring.Provid
 // NewPayment is what a create call asks for (PAY-1). Its
 // strings have been checked for length and form.
 type NewPayment struct {
-	Amount          string         // JSON text, major units of Currency
-	Currency        money.Currency // "" for USD
+	Amount          money.Amount // in the shop's currency
 	PaymentMethodID string
 	PaymentMethod   string
 	Country         string
@@ -53,8 +53,8 @@ type NewPayment struct {
 	ReturnURL       string
 	MerchantID      string
 	ShopID          string
-	Simulate        pay.Action // header Sandbox-Simulate
-	Strict          *bool      // header Sandbox-Strict; nil: as the merchant's sandbox is set
+	Simulate        string // header Sandbox-Simulate
+	Strict          *bool  // header Sandbox-Strict; nil: as the merchant's sandbox is set
 	Idempotency     base.Idempotency
 	RequestID       string
 }
@@ -116,12 +116,8 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 }
 
 // order resolves what was asked for into a payment that is not written yet.
-func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
-	asked, err := parseAmount(n.Amount, cmp.Or(n.Currency, money.USD))
-	if err != nil {
-		return pay.Payment{}, err
-	}
-	usd, at, err := in.rates.Worth(scope.Live, asked)
+func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
+	usd, at, err := in.rates.Worth(scope.Live, n.Amount)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -134,16 +130,16 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 		return pay.Payment{}, err
 	}
 	if strict {
-		if err := n.Buyer.Rehearse(rail, "userEmail", "documentId", ""); err != nil {
+		if err := sandbox.Rehearse(n.Buyer, rail, "userEmail", "documentId", ""); err != nil {
 			return pay.Payment{}, err
 		}
 	}
-	var serving pay.Accounts
-	if n.Simulate == "" { // a simulated provider takes every amount
+	var serving acquirer.Accounts
+	if n.Simulate == "" { // what is played takes every amount
 		serving = in.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}
-	local, rate, rail, err := in.methods.Local(scope.Live, serving, rail, where, usd, asked, at)
+	local, rate, rail, err := in.methods.Local(scope.Live, serving, rail, where, usd, n.Amount, at)
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -152,37 +148,8 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope pay.Scope,
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: in.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: asked, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
+		ID: in.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: n.Amount, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
 		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: merchant.Terms(), Simulate: n.Simulate, Strict: strict,
+		Terms: merchant.Terms(), Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)
-}
-
-// parseAmount reads an amount from its JSON text (PAY-14).
-func parseAmount(text string, c money.Currency) (money.Amount, error) {
-	if text == "" || text == "null" {
-		return money.Amount{}, pay.FieldError(pay.CodeMissingField, "amount", "amount is required: send a number, such as 49.90")
-	}
-	amount, err := money.Parse(text, c)
-	switch {
-	case errors.Is(err, money.ErrPrecision):
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", "amount must "+decimals(c))
-	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return amount, pay.FieldError(pay.CodeAmountAboveMaximum, "amount", "amount must be worth at most 100000 USD")
-	case err != nil:
-		return amount, pay.FieldError(pay.CodeAmountInvalid, "amount", fmt.Sprintf("amount must be a number, in %s, such as 49.90", c))
-	}
-	return amount, nil
-}
-
-// decimals says how an amount of a currency is written.
-func decimals(c money.Currency) string {
-	switch n := c.Exponent(); n {
-	case 0:
-		return fmt.Sprintf("be a whole number, such as 4900: %s has no decimals", c)
-	case 2:
-		return "have at most two decimals, such as 49.90"
-	default:
-		return fmt.Sprintf("have at most %d decimals, for that is what %s has", n, c)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // maxTries bounds how far back the payments of an order are looked at. A shopper who
@@ -46,6 +47,6 @@ func (ss *Sessions) paidFor(ctx context.Context, id string) error {
 	if err != nil || !held {
 		return err
 	}
-	return &pay.Error{Code: pay.CodeConflictState, Message: "money for this order has come, or may have: the payment in details.existingTxId tells; do not ask for more",
-		Details: pay.Details{Reason: pay.PaymentReceived, ExistingTxID: p.ID}}
+	return &problem.Error{Code: problem.ConflictState, Message: "money for this order has come, or may have: the payment in details.existingTxId tells; do not ask for more",
+		Details: problem.Details{Reason: pay.PaymentReceived, ExistingTxID: p.ID}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -28,8 +29,8 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	}
 	if !p.WayChanged() { // pressed twice: it is called off
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
-			return p, "", cmp.Or(err, p.CheckChange(), error(&pay.Error{Code: pay.CodeConflictState,
-				Message: "the payment was not chosen in a session: its shop does the asking", Details: pay.Details{From: p.Status, Action: "cancel"}}))
+			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
+				Message: "the payment was not chosen in a session: its shop does the asking", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
 		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
 			return p, "", err

@@ -5,14 +5,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // List lists a shop's payments, newest first, and counts what the filter
 // selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (in *Intake) List(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, int64, error) {
+func (in *Intake) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err
@@ -37,7 +37,7 @@ const ExportPage = 500
 // where there are no more.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (in *Intake) ListFrom(ctx context.Context, scope pay.Scope, f store.Filter) ([]pay.Payment, error) {
+func (in *Intake) ListFrom(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err

@@ -5,6 +5,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -15,7 +17,7 @@ import (
 //
 // Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
 // otherwise (details.reason).
-func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments.Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
@@ -61,7 +63,7 @@ func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.P
 		if err != nil {
 			return read, err
 		}
-		change.Audit = in.Noted(by, read.Scope, pay.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		change.Audit = in.Noted(by, read.Scope, audit.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, in.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
@@ -71,8 +73,8 @@ func (in *Intake) Rule(ctx context.Context, by pay.Actor, r base.Ruled) (p pay.P
 }
 
 func known(from pay.Status, w pay.Word) error {
-	return &pay.Error{Code: pay.CodeConflictState, Message: "the payment is " + string(from) + ": its end is known",
-		Details: pay.Details{From: from, Action: string(w)}}
+	return &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(from) + ": its end is known",
+		Details: problem.Details{From: string(from), Action: string(w)}}
 }
 
 // Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.

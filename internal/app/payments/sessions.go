@@ -15,6 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -66,7 +70,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	}
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
-		if err := shopper.Rehearse(pay.Rail{}, "customer.email", "", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(shopper, acquirer.Rail{}, "customer.email", "", "customer.phone"); err != nil {
 			return s, "", false, err
 		}
 	}
@@ -114,7 +118,7 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 		if s.Country != "" {
 			where = s.Country
 		}
-		return &pay.Error{Code: pay.CodeCascadeExhausted, Param: "country", Details: pay.Details{Reason: pay.NoProvider},
+		return &problem.Error{Code: problem.CascadeExhausted, Param: "country", Details: problem.Details{Reason: pay.NoProvider},
 			Message: "no payment method can be charged in " + where + " now: GET /payment-methods says of each why not"}
 	}
 	var refused error
@@ -136,7 +140,7 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 		}
 	}
 	if refused == nil { // the rates went meanwhile
-		return &pay.Error{Code: pay.CodeServiceUnavailable, Message: "there is no exchange rate to rely on now: the operator sets one with cascada fx set; then repeat the request"}
+		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no exchange rate to rely on now: the operator sets one with cascada fx set; then repeat the request"}
 	}
 	return refused
 }
@@ -149,16 +153,16 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 // again, and those of CreateSession.
 func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
 	if !base.Storable(id) {
-		return "", pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
+		return "", problem.New(problem.TransactionNotFound, "there is no such payment")
 	}
 	p, err := ss.Store.Payments.Any(ctx, id)
 	if err != nil {
-		return "", base.OrRefuse(err, pay.NewError(pay.CodeTransactionNotFound, "there is no such payment"))
+		return "", base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no such payment"))
 	}
 	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Requested(), p.Country
+	asked, country := p.Requested(), p.Way.Country
 	switch before, err := ss.Store.Sessions.Of(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
@@ -215,7 +219,7 @@ func againOnce(payment string) base.Idempotency {
 
 // EndedSession reads a session whose token does not resolve any more, with its shop, so that
 // its page can lead the customer back there; false where there is none.
-func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop pay.Shop, found bool, err error) {
+func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop tenant.Shop, found bool, err error) {
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
@@ -246,7 +250,7 @@ func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 }
 
 // earlierSession returns what an earlier request with the same key made.
-func (ss *Sessions) earlierSession(ctx context.Context, scope pay.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
+func (ss *Sessions) earlierSession(ctx context.Context, scope tenant.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
 	object, found, err := ss.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err
@@ -285,12 +289,12 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 // SessionMethods lists what a session's customer may choose from: the routable
 // rails of its country, or of all. In the sandbox every method works in every
 // country, so one without test methods of its own offers all.
-func (ss *Sessions) SessionMethods(s pay.Session) []pay.Rail {
+func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
 		list, _ = ss.methods.RailList(s.Scope, acquiring.MethodFilter{})
 	}
-	rails := make([]pay.Rail, 0, len(list))
+	rails := make([]acquirer.Rail, 0, len(list))
 	for _, r := range list {
 		if r.Unroutable == "" {
 			rails = append(rails, r.Rail)
@@ -301,7 +305,7 @@ func (ss *Sessions) SessionMethods(s pay.Session) []pay.Rail {
 
 // SessionAmount is what a session's customer would pay over a rail, and whether
 // the rail's limits and a provider's own rule allow it.
-func (ss *Sessions) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amount, allowed bool) {
+func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local money.Amount, allowed bool) {
 	q, err := ss.quote(s, rail.ID)
 	if err != nil {
 		return q.local, false
@@ -312,7 +316,7 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail pay.Rail) (local money.Amo
 
 // quote is a session's amount over a rail.
 type quote struct {
-	rail    pay.Rail
+	rail    acquirer.Rail
 	country string // alpha-3
 	local   money.Amount
 	rate    pay.Reading
@@ -441,12 +445,12 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	if s.Strict {
-		if err := buyer.Rehearse(q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(buyer, q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
 			return pay.Order{}, err
 		}
 	}
 	return pay.Order{
-		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Strict: s.Strict, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
+		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
 		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
 		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
@@ -457,7 +461,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 // how many it took; doing one twice is harmless.
 func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := ss.Now()
-	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -7,14 +7,17 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Shown is a payment as its shopper sees it.
 type Shown struct {
 	pay.Payment
-	Shop pay.Shop
-	Rail pay.Rail
+	Shop tenant.Shop
+	Rail acquirer.Rail
 	Now  time.Time // in the payment's clock
 	// Simulated: it has a simulated bank.
 	Simulated bool
@@ -28,7 +31,7 @@ type Shown struct {
 //
 // Errors: transaction_not_found.
 func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
-	unknown := pay.NewError(pay.CodeTransactionNotFound, "there is no such payment")
+	unknown := problem.New(problem.TransactionNotFound, "there is no such payment")
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
@@ -43,7 +46,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.IsSimulated(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p)}
 	if earlier, held, err := ss.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {

@@ -7,6 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -29,7 +32,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		}
 		for _, paid := range change.Settlements {
 			if paid.Status == pay.BatchPaid {
-				change.Audit = append(change.Audit, po.Audited(po.Self(), paid.Scope, pay.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
+				change.Audit = append(change.Audit, po.Audited(po.Self(), paid.Scope, audit.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
 			}
 		}
 		return po.Commit(ctx, change, view.Cause{})
@@ -55,16 +58,16 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 	if err != nil {
 		return err
 	}
-	_, err = po.withdraw(ctx, po.Self(), pay.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
+	_, err = po.withdraw(ctx, po.Self(), tenant.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
 		Amount: money.New(owed, money.USD), Mark: id.Mark("automatic|" + of[0].ID),
 		With: func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
 	})
-	if refused, ok := errors.AsType[*pay.Error](err); ok {
+	if refused, ok := errors.AsType[*problem.Error](err); ok {
 		why := pay.Unpayable(refused.Details.Reason)
 		if why == "" {
 			why = pay.Unpayable(refused.Code)
 		}
-		if refused.Code == pay.CodeMissingField {
+		if refused.Code == problem.MissingField {
 			why = pay.WaitsWallet
 		}
 		po.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)

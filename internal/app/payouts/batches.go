@@ -14,6 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -37,7 +40,7 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 	d := bf.payouts.providers.Desks.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
-		return nil, false, pay.FieldError(pay.CodeInvalidRequest, "account", account+" is no account whose payouts leave in files")
+		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is no account whose payouts leave in files")
 	}
 	return to, d.Account.Live, nil
 }
@@ -46,7 +49,7 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 // writes their files. Nobody has them yet.
 //
 // Errors: invalid_request for an account whose payouts leave in no files.
-func (bf *BankFiles) Make(ctx context.Context, by pay.Actor, account string) (made []pay.Batch, err error) {
+func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := bf.filer(account)
 	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func (bf *BankFiles) Make(ctx context.Context, by pay.Actor, account string) (ma
 }
 
 // makeBatch writes one batch. Two that are made at once have numbers of their own.
-func (bf *BankFiles) makeBatch(ctx context.Context, by pay.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (bf *BankFiles) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
 		last, err := bf.Store.Batches.Last(ctx, b.Account)
 		if err != nil {
@@ -129,11 +132,11 @@ func (bf *BankFiles) makeBatch(ctx context.Context, by pay.Actor, to payout.File
 		}
 		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
 		if err != nil {
-			return b, pay.FieldError(pay.CodeInvalidRequest, "account", err.Error())
+			return b, problem.Field(problem.InvalidRequest, "account", err.Error())
 		}
 		b.Checksum, b.File = checksum(file), bf.Vault.Seal(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
-		change.Audit = bf.Audited(by, b.Scope(), pay.BatchCreated, b.ID, toldBatch(b))
+		change.Audit = bf.Audited(by, b.Scope(), audit.BatchCreated, b.ID, toldBatch(b))
 		err = bf.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) { // somebody has the number
 			continue
@@ -173,8 +176,8 @@ func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withd
 // Approve lets a batch's file leave, by another operator than the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) Approve(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
-	return bf.moveBatch(ctx, by, id, pay.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+func (bf *BankFiles) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+	return bf.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Approve(by.ID, bf.Now())
 	})
 }
@@ -183,8 +186,8 @@ func (bf *BankFiles) Approve(ctx context.Context, by pay.Actor, id string) (pay.
 // another one.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) Dissolve(ctx context.Context, by pay.Actor, id string) (pay.Batch, error) {
-	return bf.moveBatch(ctx, by, id, pay.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+func (bf *BankFiles) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+	return bf.moveBatch(ctx, by, id, audit.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Dissolve(of, bf.Now())
 	})
 }
@@ -200,7 +203,7 @@ func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error
 // Errors: conflict_state.
 func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
-		return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(b.Status), Action: "export", Reason: why},
+		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
 			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {
@@ -230,8 +233,8 @@ func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdra
 //
 // Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
 // was approved.
-func (bf *BankFiles) Export(ctx context.Context, by pay.Actor, id string) (file []byte, b pay.Batch, err error) {
-	b, err = bf.moveBatch(ctx, by, id, pay.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
+	b, err = bf.moveBatch(ctx, by, id, audit.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
 			if err := bf.mayLeave(ctx, b, of); err != nil {
 				return b, pay.Change{}, err
@@ -252,7 +255,7 @@ func (bf *BankFiles) Export(ctx context.Context, by pay.Actor, id string) (file 
 	return file, b, nil
 }
 
-func (bf *BankFiles) moveBatch(ctx context.Context, by pay.Actor, id string, act pay.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+func (bf *BankFiles) moveBatch(ctx context.Context, by audit.Actor, id string, act audit.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
 		b, of, err := bf.Get(ctx, id)
 		if err != nil {
@@ -286,14 +289,14 @@ type ImportedAnswers struct {
 // and one that was read in part, harm nothing.
 //
 // Errors: invalid_request: the account has no files, or the answer cannot be read; then nothing counts.
-func (bf *BankFiles) ImportAnswers(ctx context.Context, by pay.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
 	to, live, err := bf.filer(account)
 	if err != nil {
 		return done, err
 	}
 	answers, err := to.Answers(file)
 	if err != nil {
-		return done, pay.FieldError(pay.CodeInvalidRequest, "file", "it cannot be read, and nothing of it counts: "+err.Error())
+		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it counts: "+err.Error())
 	}
 	done.Checksum = checksum(file)
 	own := map[string]bool{} // lines that have an answer of their own
@@ -312,7 +315,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by pay.Actor, account st
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, pay.Scope{Live: live}, pay.AnswersRead, account, details)}))
+	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, tenant.Scope{Live: live}, audit.AnswersRead, account, details)}))
 }
 
 // answerBatch applies what a bank says of all lines of a batch.

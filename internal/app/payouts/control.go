@@ -10,6 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -17,7 +19,7 @@ import (
 // an environment, and returns it.
 //
 // Errors: invalid_request; that there is no such merchant.
-func (po *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
+func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
 		if _, err := po.Store.Merchants.Get(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
@@ -37,7 +39,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by pay.Actor, merchant stri
 		if err != nil {
 			return err
 		}
-		written.Audit = po.Audited(by, pay.Scope{Merchant: merchant, Live: live}, pay.PayoutsLimited, next.ID, map[string]string{
+		written.Audit = po.Audited(by, tenant.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, map[string]string{
 			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
 			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
 			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
@@ -86,7 +88,7 @@ func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time)
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note string) (approved pay.Withdrawal, err error) {
+func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err := po.Store.Withdrawals.Any(ctx, id)
 		if err != nil {
@@ -96,7 +98,7 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by pay.Actor, id, note
 		if err != nil {
 			return err
 		}
-		change.Audit = po.Noted(by, w.Scope, pay.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
+		change.Audit = po.Noted(by, w.Scope, audit.WithdrawalApproved, w.ID, note, map[string]string{"amount": strconv.FormatInt(w.Amount, 10)})
 		approved = next
 		return po.Store.Commit(ctx, change)
 	})
@@ -144,7 +146,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 			return errHeld
 		}
 		// As it is now: the withdrawal may have waited in its account's lane for long.
-		have, err := po.floats(ctx, 1)
+		have, err := po.floats.free(ctx, 1)
 		if err != nil {
 			return err
 		}

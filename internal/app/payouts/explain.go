@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -41,7 +41,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
-	rail, net := pay.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
+	rail, net := acquirer.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
 	e := PayoutExplanation{Withdrawal: w, Rail: rail.Key}
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
@@ -51,7 +51,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		return e, err
 	}
 	now := po.TimeOf(w.Scope)
-	have, err := po.floats(ctx, 1)
+	have, err := po.floats.free(ctx, 1)
 	if err != nil {
 		return e, err
 	}
@@ -59,11 +59,11 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		if !s.PaysOut {
 			continue
 		}
-		account := s.ProviderAccount
+		account := s.Account
 		account.Rails = s.On
-		d := po.providers.OpenDesk(s.ProviderAccount)
+		d := po.providers.OpenDesk(s.Account)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
-		_, passed := pay.Accounts{account}.Taking(rail, net)
+		_, passed := acquirer.Accounts{account}.Taking(rail, net)
 		var lacks []string
 		for _, f := range lacking(d.Needs, rail.Key, wallet.Known) {
 			lacks = append(lacks, string(f))
@@ -102,7 +102,7 @@ func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
 	if !ok {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	if err != nil {

@@ -8,18 +8,36 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // FloatsEvery is how often the balances at payout accounts are compared with the ledger.
 const FloatsEvery = 5 * time.Minute
+
+// Floats is the operator's own money at payout accounts.
+type Floats struct {
+	*base.Base
+	providers *acquiring.Providers
+	seen      atomic.Pointer[[]FloatStatus]
+}
+
+// NewFloats returns the floats of a service.
+func NewFloats(b *base.Base, providers *acquiring.Providers) *Floats {
+	return &Floats{Base: b, providers: providers}
+}
 
 // floats is what is free of each float.
 type floats map[floatKey]int64
@@ -30,12 +48,12 @@ type floatKey struct {
 	currency money.Currency
 }
 
-// floats reads what is free of each float, for so many withdrawals.
-func (po *Payouts) floats(ctx context.Context, due int) (floats, error) {
+// free reads what is free of each float, for so many withdrawals.
+func (fl *Floats) free(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
-	list, err := po.Store.Books.Floats(ctx)
+	list, err := fl.Store.Books.Floats(ctx)
 	have := make(floats, len(list))
 	for _, f := range list {
 		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
@@ -73,17 +91,17 @@ func (f FloatStatus) Units(minor int64) float64 {
 	return units
 }
 
-// Floats lists the floats, and compares each with what its provider says, where it can be asked.
-func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
-	list, err := po.Store.Books.Floats(ctx)
+// List lists the floats, and compares each with what its provider says, where it can be asked.
+func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
+	list, err := fl.Store.Books.Floats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := po.Store.Accounts.List(ctx)
+	accounts, err := fl.Store.Accounts.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]pay.ProviderAccount{}
+	of := map[string]acquirer.Account{}
 	for _, account := range accounts {
 		of[account.ID] = account
 	}
@@ -91,19 +109,19 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	var all sync.WaitGroup
 	for i, f := range list {
 		told[i] = FloatStatus{Float: f}
-		all.Go(func() { po.compareFloat(ctx, &told[i], of[f.Account]) })
+		all.Go(func() { fl.compare(ctx, &told[i], of[f.Account]) })
 	}
 	all.Wait()
 	return told, nil
 }
 
-// compareFloat asks what an account has.
-func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay.ProviderAccount) {
-	if account.Status == "" || account.Status == pay.AccountRemoved {
+// compare asks what an account has.
+func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.Account) {
+	if account.Status == "" || account.Status == acquirer.AccountRemoved {
 		f.Unknown = "the account was removed"
 		return
 	}
-	d := po.providers.OpenDesk(account)
+	d := fl.providers.OpenDesk(account)
 	to, ok := d.Payouts.(provider.Balancer)
 	switch {
 	case d.Broken != nil:
@@ -113,7 +131,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay
 		f.Unknown = "it cannot be asked"
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	balance, err := to.Balance(ctx)
 	switch {
@@ -126,39 +144,39 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account pay
 	}
 }
 
-// CompareFloats looks whether the balances at payout accounts are what the ledger has, and keeps it for
+// Compare looks whether the balances at payout accounts are what the ledger has, and keeps it for
 // the metrics.
-func (po *Payouts) CompareFloats(ctx context.Context) error {
-	list, err := po.Floats(ctx)
+func (fl *Floats) Compare(ctx context.Context) error {
+	list, err := fl.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			po.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", pay.EnvironmentOf(f.Live),
+			fl.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", tenant.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}
-	po.floatsSeen.Store(&list)
+	fl.seen.Store(&list)
 	return nil
 }
 
-// FloatsSeen is what CompareFloats found last.
-func (po *Payouts) FloatsSeen() []FloatStatus {
-	if list := po.floatsSeen.Load(); list != nil {
+// Seen is what Compare found last.
+func (fl *Floats) Seen() []FloatStatus {
+	if list := fl.seen.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
+// Enter books what the operator put into a payout account, or, below zero, took out or lost there.
 // From the first entry on the account pays no more in that currency than it has. force takes a currency that
 // the account does not pay in, and more than is free.
 //
 // Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
 // payout account.
-func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string, amount money.Amount, reference, note string, force bool) error {
-	s, err := po.providers.ProviderAccount(ctx, account)
+func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amount money.Amount, reference, note string, force bool) error {
+	s, err := fl.providers.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -170,14 +188,14 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 		return currency == "*" || currency == string(amount.Currency)
 	}
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
-		return pay.FieldError(pay.CodeInvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
+		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
-	t, err := pay.EnterFloat(account, s.Live, amount, reference, po.Now())
+	t, err := pay.EnterFloat(account, s.Live, amount, reference, fl.Now())
 	if err != nil {
 		return err
 	}
-	taken := &pay.Error{Code: pay.CodeConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
-	known, err := po.Store.Books.HasTransfer(ctx, t.ID)
+	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
+	known, err := fl.Store.Books.HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -188,12 +206,12 @@ func (po *Payouts) EnterFloat(ctx context.Context, by pay.Actor, account string,
 	if amount.IsNegative() && !force {
 		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
 	}
-	err = po.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: po.Noted(by, pay.Scope{Live: s.Live}, pay.FloatEntered, account, note,
+	err = fl.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: fl.Noted(by, tenant.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
-		return pay.FieldError(pay.CodeBalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
+		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
-	if known, readErr := po.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+	if known, readErr := fl.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two of us at once
 	}
 	return err

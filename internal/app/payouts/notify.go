@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -33,7 +34,7 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 // takePayout applies one notice.
 func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
-		return pay.NewError(pay.CodeInvalidRequest, "the notification cannot be understood")
+		return problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
 	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
 	return base.Again(func() error {

@@ -11,12 +11,15 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
 // payer returns the client of a payout account that a withdrawal was sent to.
 func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
-	if account == acquiring.SimulatedPayouts {
+	if account == acquiring.StandInPayouts {
 		to := po.standIn(live)
 		return to, to != nil
 	}
@@ -24,7 +27,7 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 	return to, to != nil
 }
 
-// standIn pays out where no account does: the simulator, in the sandbox. nil: nothing does.
+// standIn pays out where no account does. nil: nothing does.
 func (po *Payouts) standIn(live bool) payout.Provider {
 	if live {
 		return po.config.Live
@@ -34,8 +37,8 @@ func (po *Payouts) standIn(live bool) payout.Provider {
 
 // paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for
 // those that would.
-func (po *Payouts) paying(w pay.Wallet) (list pay.Accounts, rail pay.Rail, lacks []pay.HolderField) {
-	rail = pay.PayoutRail(w.Network, w.Currency)
+func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.Rail, lacks []pay.HolderField) {
+	rail = acquirer.PayoutRail(w.Network, w.Currency)
 	desks := po.providers.Desks.Load()
 	for _, account := range desks.Paying.Serving(w.Scope, rail) {
 		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
@@ -93,7 +96,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 		case len(lacks) > 0:
 			return route, until, incomplete(lacks)
 		case po.standIn(wallet.Live) != nil:
-			return pay.PayoutRoute{Account: acquiring.SimulatedPayouts}, until, nil
+			return pay.PayoutRoute{Account: acquiring.StandInPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", wallet.Network, wallet.Currency))
@@ -102,7 +105,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 	if len(taking) == 0 {
 		return route, until, serving.RefusePayout(rail, net)
 	}
-	var awake pay.Accounts
+	var awake acquirer.Accounts
 	short := false
 	for _, account := range taking {
 		if rests := w.Rests(account.ID); now.Before(rests) {
@@ -131,7 +134,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 }
 
 // reason is why an account is tried first, for the operator.
-func reason(first pay.ProviderAccount, among pay.Accounts, rail pay.Rail, net money.Amount) string {
+func reason(first acquirer.Account, among acquirer.Accounts, rail acquirer.Rail, net money.Amount) string {
 	why := fmt.Sprintf("by priority: %d", first.Priority)
 	if len(among) == 1 {
 		why = "the only one"
@@ -143,7 +146,7 @@ func reason(first pay.ProviderAccount, among pay.Accounts, rail pay.Rail, net mo
 }
 
 func unpayable(why pay.Unpayable, message string) error {
-	return &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: string(why)}, Message: message}
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: string(why)}, Message: message}
 }
 
 func incomplete(lacks []pay.HolderField) error {
@@ -151,7 +154,7 @@ func incomplete(lacks []pay.HolderField) error {
 	for _, f := range lacks {
 		fields = append(fields, string(f))
 	}
-	return &pay.Error{Code: pay.CodeConflictState, Param: "walletId", Details: pay.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
+	return &problem.Error{Code: problem.ConflictState, Param: "walletId", Details: problem.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
 		Message: "the wallet lacks what the payout needs: add one with " + strings.Join(fields, ", ")}
 }
 
@@ -166,7 +169,7 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, e
 	}
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
-		if refused, ok := errors.AsType[*pay.Error](err); ok {
+		if refused, ok := errors.AsType[*problem.Error](err); ok {
 			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
 		return pay.Conversion{}, err
@@ -175,10 +178,10 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, e
 }
 
 // Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
-func (po *Payouts) Payability(ctx context.Context, scope pay.Scope) (func(pay.Wallet) pay.Unpayable, error) {
-	err := po.requireKYC(ctx, scope, pay.KYCBasic)
-	refused, unverified := errors.AsType[*pay.Error](err)
-	if unverified = unverified && refused.Code == pay.CodeKYCRequired; err != nil && !unverified {
+func (po *Payouts) Payability(ctx context.Context, scope tenant.Scope) (func(pay.Wallet) pay.Unpayable, error) {
+	err := po.requireKYC(ctx, scope, tenant.KYCBasic)
+	refused, unverified := errors.AsType[*problem.Error](err)
+	if unverified = unverified && refused.Code == problem.KYCRequired; err != nil && !unverified {
 		return nil, err
 	}
 	return func(w pay.Wallet) pay.Unpayable {

@@ -83,7 +83,7 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 // floatFor is what a payout that was found takes of its account's float, as far as that has it: the
 // operator books the rest.
 func (po *Payouts) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
-	have, err := po.floats(ctx, 1)
+	have, err := po.floats.free(ctx, 1)
 	need, free := have.of(account, w)
 	if need.Minor > free.Minor {
 		return money.Amount{}, err

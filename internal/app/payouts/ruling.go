@@ -6,6 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -13,9 +15,9 @@ import (
 // RuleWithdrawal is RulePayment for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
-		return w, "", pay.FieldError(pay.CodeInvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
+		return w, "", problem.Field(problem.InvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
 	}
 	w, err = po.Store.Withdrawals.Any(ctx, r.ID)
 	if err != nil {
@@ -33,15 +35,15 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 		o.Kind = pay.PayoutAccepted // which its silence does not undo
 	}
 	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
-		return w, o.Kind, &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
+		return w, o.Kind, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
 			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
-		return w, o.Kind, base.SaidOtherwise(string(o.Kind), pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
 	}
 	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
 	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
-		return w, o.Kind, base.CallOnItsWay(pay.Status(w.Status), string(r.Word))
+		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
 		read, err := po.Store.Withdrawals.Any(ctx, r.ID)
@@ -49,7 +51,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 			return read, err
 		}
 		if read.Version != w.Version {
-			return read, base.ChangedMeanwhile(pay.Status(read.Status), string(r.Word))
+			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		if r.Reference != "" {
 			read.BankRef = r.Reference
@@ -58,7 +60,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by pay.Actor, r base.Rule
 		if err != nil {
 			return read, err
 		}
-		change.Audit = po.Noted(by, read.Scope, pay.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		change.Audit = po.Noted(by, read.Scope, audit.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, po.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
@@ -79,7 +81,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
-	return &pay.Error{Code: pay.CodeConflictState, Details: pay.Details{From: pay.Status(w.Status), Action: string(word), Reason: "in_batch"},
+	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(word), Reason: "in_batch"},
 		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
 }
 
@@ -101,7 +103,7 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
-	ctx, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	return to.Query(provider.Looking(ctx), request)
 }
@@ -117,7 +119,7 @@ type ToPay struct {
 // it by hand. The audit log tells that he saw it.
 //
 // Errors: store.ErrNotFound.
-func (po *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string) (ToPay, error) {
+func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id string) (ToPay, error) {
 	w, err := po.Store.Withdrawals.Any(ctx, id)
 	if err != nil {
 		return ToPay{}, err
@@ -130,7 +132,7 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by pay.Actor, id string
 	if err != nil {
 		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
-	if err := po.Store.Commit(ctx, pay.Change{Audit: po.Audited(by, w.Scope, pay.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
+	if err := po.Store.Commit(ctx, pay.Change{Audit: po.Audited(by, w.Scope, audit.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
 		return ToPay{}, err
 	}
 	return ToPay{w, wallet, string(account)}, nil

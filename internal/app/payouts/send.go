@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -27,11 +27,11 @@ func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waitin
 // HandOut hands withdrawals that are due to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	have, err := po.floats(ctx, len(due))
+	have, err := po.floats.free(ctx, len(due))
 	if err != nil {
 		return 0, err
 	}
@@ -63,13 +63,13 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := po.TimeOf(w.Scope)
 	to, until, err := po.choosePayer(wallet, w, have, now)
-	refused, waits := errors.AsType[*pay.Error](err)
+	refused, waits := errors.AsType[*problem.Error](err)
 	if !waits {
 		return to, err
 	}
 	po.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
-		until = now.Add(base.SweepLease)
+		until = now.Add(pay.SweepLease)
 	}
 	_, change, fresh := w.Wait(cmp.Or(refused.Details.Reason, string(refused.Code)), until, now)
 	if !fresh {
@@ -111,7 +111,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, base.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
@@ -148,7 +148,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	// From here the money may leave: the call is ours to finish.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
-	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), base.CallTimeout)
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 	defer cancel()
 	calling, call := po.Calling(calling, base.OpPayout, route.Account, request.Reference)
 	o := call.Paid(calling, to.Send(calling, request))
@@ -230,17 +230,17 @@ type PayoutsConfig struct {
 // Payouts pay merchants. It is safe for use by many goroutines.
 type Payouts struct {
 	*base.Base
-	rates      *acquiring.Rates
-	providers  *acquiring.Providers
-	to         *Destinations
-	config     PayoutsConfig
-	lanes      *acquiring.Lanes // what payout accounts are asked, with bounds of their own
-	floatsSeen atomic.Pointer[[]FloatStatus]
+	rates     *acquiring.Rates
+	providers *acquiring.Providers
+	to        *Destinations
+	config    PayoutsConfig
+	floats    *Floats
+	lanes     *acquiring.Lanes // what payout accounts are asked, with bounds of their own
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, c PayoutsConfig) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, to: to, config: c, lanes: acquiring.NewLanes(b.Now)}
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, floats *Floats, c PayoutsConfig) *Payouts {
+	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 
 // Drain waits for the questions that are under way.

@@ -11,6 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -42,7 +45,7 @@ type NewWallet struct {
 // Add adds a wallet to a shop. Its merchant is told of one in production by e-mail.
 //
 // Errors: conflict_state when the shop has a wallet with this destination.
-func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Scope, n NewWallet) (pay.Wallet, error) {
+func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := d.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := d.coolDown
 	if !scope.Live && !n.CoolDown {
@@ -52,8 +55,8 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 	err := base.Again(func() error {
 		taken, err := d.Store.Wallets.For(ctx, scope, fingerprint)
 		if err == nil {
-			return &pay.Error{Code: pay.CodeConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
-				Details: pay.Details{Reason: "duplicate_destination", From: pay.Status(taken.Status), Action: "create"}}
+			return &problem.Error{Code: problem.ConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
+				Details: problem.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -83,7 +86,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 			return err
 		}
 		wallet, change := wallet.Open(coolDown, before, shops, now)
-		change.Audit = d.Audited(by.Actor(), scope, pay.WalletCreated, wallet.ID,
+		change.Audit = d.Audited(by.Actor(), scope, audit.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
 		if err := d.mails.TellOfWallet(ctx, &change, wallet, by); err != nil {
 			return err
@@ -102,7 +105,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope pay.Sco
 }
 
 // defaultWallet reads a shop's default wallet, nil where it has none.
-func (d *Destinations) defaultWallet(ctx context.Context, scope pay.Scope) (*pay.Wallet, error) {
+func (d *Destinations) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
 	w, err := d.Store.Wallets.Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -113,8 +116,8 @@ func (d *Destinations) defaultWallet(ctx context.Context, scope pay.Scope) (*pay
 // Get reads one wallet of the shop, a disabled one too.
 //
 // Errors: wallet_not_found, also for another shop's.
-func (d *Destinations) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	missing := base.Missing(pay.CodeWalletNotFound, "wallet", scope, id)
+func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
+	missing := base.Missing(problem.WalletNotFound, "wallet", scope, id)
 	if !base.Storable(id) {
 		return pay.Wallet{}, missing
 	}
@@ -128,7 +131,7 @@ func (d *Destinations) Get(ctx context.Context, scope pay.Scope, id string) (pay
 // List lists a shop's wallets, newest first, and counts them.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (d *Destinations) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page store.Page) ([]pay.Wallet, int64, error) {
+func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
 		return err
@@ -142,7 +145,7 @@ func (d *Destinations) List(ctx context.Context, scope pay.Scope, status pay.Wal
 // they come due; its history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.Scope, id string) error {
+func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope tenant.Scope, id string) error {
 	return base.Again(func() error {
 		w, err := d.Get(ctx, scope, id)
 		if err != nil {
@@ -152,7 +155,7 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.
 		if !ok {
 			return nil
 		}
-		change.Audit = d.Audited(by.Actor(), scope, pay.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
+		change.Audit = d.Audited(by.Actor(), scope, audit.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
 		return d.Store.Commit(ctx, change)
 	})
 }
@@ -161,7 +164,7 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope pay.
 // doing one twice is harmless.
 func (d *Destinations) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
-	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

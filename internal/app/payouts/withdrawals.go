@@ -12,6 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -30,7 +33,9 @@ type NewWithdrawal struct {
 }
 
 // mark is what the ids of what it makes have of it.
-func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Idempotency.Mark(scope)) }
+func (n NewWithdrawal) mark(scope tenant.Scope) string {
+	return cmp.Or(n.Mark, n.Idempotency.Mark(scope))
+}
 
 // Withdraw takes money out of the available balance and puts it on its way to
 // a wallet. replayed says that an earlier request with the same key had made
@@ -40,7 +45,7 @@ func (n NewWithdrawal) mark(scope pay.Scope) string { return cmp.Or(n.Mark, n.Id
 // wallet is named and none is the default, conflict_state for a wallet that
 // cannot be paid to, service_unavailable when no payout provider is configured,
 // amount_below_minimum, balance_insufficient, idempotency_conflict.
-func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
 		return w, false, err
@@ -56,7 +61,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Sc
 			return err
 		}
 		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
-		if _, refused := errors.AsType[*pay.Error](err); refused {
+		if _, refused := errors.AsType[*problem.Error](err); refused {
 			// The same request may have been first meanwhile, and be the reason.
 			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
@@ -71,7 +76,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope pay.Sc
 }
 
 // withdraw is Withdraw without a key, for the service itself.
-func (po *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
+func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err = po.withdrawOnce(ctx, by, scope, fee, n)
 		return err
@@ -82,7 +87,7 @@ func (po *Payouts) withdraw(ctx context.Context, by pay.Actor, scope pay.Scope, 
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: as Withdraw; store.ErrStale where the same request was first.
-func (po *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenant.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -103,7 +108,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Sco
 			return made, err
 		}
 	}
-	change.Audit = po.Audited(by, scope, pay.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
+	change.Audit = po.Audited(by, scope, audit.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 	change.Once = n.Idempotency.Guard(scope, made.ID, now)
 	if n.With != nil {
 		change.Settlements = n.With(made)
@@ -116,7 +121,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by pay.Actor, scope pay.Sco
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.
-func (po *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	wallet, err := po.payee(ctx, scope, n.Wallet)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
@@ -138,7 +143,7 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope pay.Scope, n NewW
 // not be made. Nothing is written.
 //
 // Errors: as Withdraw.
-func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope pay.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
 		return pay.Withdrawal{}, err
@@ -148,8 +153,8 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope pay.Scope
 }
 
 // payee is the wallet that a withdrawal may go to.
-func (po *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
-	if err := po.requireKYC(ctx, scope, pay.KYCBasic); err != nil {
+func (po *Payouts) payee(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
+	if err := po.requireKYC(ctx, scope, tenant.KYCBasic); err != nil {
 		return pay.Wallet{}, err
 	}
 	var wallet pay.Wallet
@@ -159,8 +164,8 @@ func (po *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.W
 			return pay.Wallet{}, err
 		}
 		if usual == nil {
-			return pay.Wallet{}, &pay.Error{Code: pay.CodeMissingField, Param: "walletId", Message: "walletId is required: no wallet is the default",
-				Details: pay.Details{MissingFields: []string{"walletId"}}}
+			return pay.Wallet{}, &problem.Error{Code: problem.MissingField, Param: "walletId", Message: "walletId is required: no wallet is the default",
+				Details: problem.Details{MissingFields: []string{"walletId"}}}
 		}
 		wallet = *usual
 	} else {
@@ -173,7 +178,7 @@ func (po *Payouts) payee(ctx context.Context, scope pay.Scope, id string) (pay.W
 }
 
 // requireKYC refuses production merchants who have not been verified.
-func (po *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYCLevel) error {
+func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tenant.KYCLevel) error {
 	if !scope.Live {
 		return nil
 	}
@@ -181,18 +186,18 @@ func (po *Payouts) requireKYC(ctx context.Context, scope pay.Scope, need pay.KYC
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(levels, func(l pay.KYCLevel) bool { return l.Covers(need) }) {
+	if slices.ContainsFunc(levels, func(l tenant.KYCLevel) bool { return l.Covers(need) }) {
 		return nil
 	}
-	return &pay.Error{Code: pay.CodeKYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
-		Details: pay.Details{HelpURL: po.CheckoutURL + "/kyc"}}
+	return &problem.Error{Code: problem.KYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
+		Details: problem.Details{HelpURL: po.CheckoutURL + "/kyc"}}
 }
 
 // Withdrawal reads one withdrawal of the shop.
 //
 // Errors: withdrawal_not_found, also for another shop's.
-func (po *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
-	missing := base.Missing(pay.CodeWithdrawalNotFound, "withdrawal", scope, id)
+func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
+	missing := base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id)
 	if !base.Storable(id) {
 		return pay.Withdrawal{}, missing
 	}
@@ -207,7 +212,7 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope pay.Scope, id string) (
 // filter selects.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (po *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
 		return err
@@ -220,7 +225,7 @@ func (po *Payouts) Withdrawals(ctx context.Context, scope pay.Scope, f store.Wit
 // CancelWithdrawal gives back a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
-func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.Decide(func() (pay.Withdrawal, error) {
 		w, err := po.Withdrawal(ctx, scope, id)
 		if err != nil {
@@ -230,7 +235,7 @@ func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scop
 		if err != nil {
 			return w, err
 		}
-		change.Audit = po.Audited(by.Actor(), scope, pay.WithdrawalGivenUp, w.ID, nil)
+		change.Audit = po.Audited(by.Actor(), scope, audit.WithdrawalGivenUp, w.ID, nil)
 		return next, po.Store.Commit(ctx, change)
 	})
 }

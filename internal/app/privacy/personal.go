@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -39,5 +40,5 @@ func (pv *Privacy) SealPersonal(ctx context.Context) (int, error) {
 	if looked {
 		next = done.Replace(done.Text)
 	}
-	return 0, base.UnlessStale(pv.Store.Commit(ctx, pay.Change{Sealed: []pay.Sealed{next}}))
+	return 0, base.UnlessStale(pv.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{next}}))
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -61,10 +63,10 @@ func (s Shopper) check() error {
 		return nil
 	}
 	if s.Merchant == "" {
-		return pay.FieldError(pay.CodeMissingField, "merchant", "whose shopper is it? A shopper of two merchants asks each of them")
+		return problem.Field(problem.MissingField, "merchant", "whose shopper is it? A shopper of two merchants asks each of them")
 	}
 	if fold(s.Email) == "" && plain(s.Document) == "" && digits(s.Phone) == "" {
-		return pay.FieldError(pay.CodeMissingField, "email", "give an e-mail, a document, a phone number or a payment")
+		return problem.Field(problem.MissingField, "email", "give an e-mail, a document, a phone number or a payment")
 	}
 	return nil
 }
@@ -156,14 +158,14 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
 // with what was found beside.
-func (pv *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper) (ShopperData, error) {
+func (pv *Privacy) ExportShopper(ctx context.Context, by audit.Actor, who Shopper) (ShopperData, error) {
 	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return ShopperData{}, err
 	}
 	failures := []error{err}
 	found := ShopperData{Sessions: sessions}
-	var entries []pay.AuditEntry
+	var entries []audit.Entry
 	for _, id := range payments {
 		p, err := pv.shopperPayment(ctx, id)
 		if err != nil {
@@ -173,10 +175,10 @@ func (pv *Privacy) ExportShopper(ctx context.Context, by pay.Actor, who Shopper)
 			continue
 		}
 		found.Payments = append(found.Payments, p)
-		entries = append(entries, pv.Audited(by, p.Scope, pay.ShopperExported, p.ID, nil)...)
+		entries = append(entries, pv.Audited(by, p.Scope, audit.ShopperExported, p.ID, nil)...)
 	}
 	for _, s := range sessions {
-		entries = append(entries, pv.Audited(by, s.Scope, pay.ShopperExported, s.ID, nil)...)
+		entries = append(entries, pv.Audited(by, s.Scope, audit.ShopperExported, s.ID, nil)...)
 	}
 	for some := range slices.Chunk(entries, forgetBatch) {
 		if err := pv.Store.Commit(ctx, pay.Change{Audit: some}); err != nil {
@@ -228,7 +230,7 @@ var errNothingLeft = errors.New("nothing is left of its shopper")
 //
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
 // could be erased is, also with another error.
-func (pv *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, dry bool) (done Erased, err error) {
+func (pv *Privacy) EraseShopper(ctx context.Context, by audit.Actor, who Shopper, dry bool) (done Erased, err error) {
 	done.Kept = map[string]string{}
 	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
@@ -237,11 +239,11 @@ func (pv *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, 
 	failures := []error{err}
 	erase := func(id string) {
 		err := pv.erasePayment(ctx, &by, id, dry)
-		refusal, refused := errors.AsType[*pay.Error](err)
+		refusal, refused := errors.AsType[*problem.Error](err)
 		switch {
 		case err == nil:
 			done.Payments = append(done.Payments, id)
-		case refused && refusal.Code == pay.CodeConflictState:
+		case refused && refusal.Code == problem.ConflictState:
 			done.Kept[id] = refusal.Message
 		case !errors.Is(err, errNothingLeft):
 			failures = append(failures, fmt.Errorf("payment %s: %w", id, err))
@@ -266,9 +268,9 @@ func (pv *Privacy) EraseShopper(ctx context.Context, by pay.Actor, who Shopper, 
 
 // eraseSession deletes a checkout that came to no payment. Where it came to one meanwhile, that is
 // returned.
-func (pv *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session, dry bool) (payment string, err error) {
+func (pv *Privacy) eraseSession(ctx context.Context, by audit.Actor, s pay.Session, dry bool) (payment string, err error) {
 	if !dry {
-		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: pv.Audited(by, s.Scope, pay.ShopperErased, s.ID, nil)}
+		change := pay.Change{Erasure: &pay.Erasure{Sessions: []string{s.ID}}, Audit: pv.Audited(by, s.Scope, audit.ShopperErased, s.ID, nil)}
 		if err := pv.Store.Commit(ctx, change); err != nil {
 			return "", err
 		}
@@ -284,7 +286,7 @@ func (pv *Privacy) eraseSession(ctx context.Context, by pay.Actor, s pay.Session
 // erased, what came since. by is nil where its time is over: then the payment itself tells.
 //
 // Errors: conflict_state where something about it is not over, errNothingLeft.
-func (pv *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, dry bool) error {
+func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string, dry bool) error {
 	return base.Again(func() error {
 		p, err := pv.Store.Payments.Any(ctx, id)
 		if err != nil {
@@ -303,7 +305,7 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *pay.Actor, id string, d
 			return errNothingLeft
 		}
 		if by != nil {
-			change.Audit = pv.Audited(*by, p.Scope, pay.ShopperErased, id, nil)
+			change.Audit = pv.Audited(*by, p.Scope, audit.ShopperErased, id, nil)
 		}
 		if dry {
 			return nil
@@ -323,7 +325,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 	}
 	for _, n := range receipts {
 		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
-			return false, pay.NewError(pay.CodeConflictState, "notification "+n.ID+" waits for you")
+			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for you")
 		}
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)

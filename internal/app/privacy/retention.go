@@ -8,6 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Retention is how long personal data is kept; 0: for ever.
@@ -44,7 +46,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 			return batch(pv.Store.Receipts.Forget(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Audit.ForgetAddresses(ctx, id.From(pay.AuditPrefix, before), forgetBatch))
+			return batch(pv.Store.Audit.ForgetAddresses(ctx, id.From(audit.AuditPrefix, before), forgetBatch))
 		}},
 		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
 			return batch(pv.Store.Keys.ForgetUses(ctx, before, forgetBatch))
@@ -84,13 +86,13 @@ func (pv *Privacy) round(ctx context.Context, kind string, page func(after strin
 	}
 	for _, id := range list {
 		err := erase(id)
-		refusal, refused := errors.AsType[*pay.Error](err)
+		refusal, refused := errors.AsType[*problem.Error](err)
 		switch {
 		case err == nil:
 			n++
 		case ctx.Err() != nil:
 			return n, false, err
-		case errors.Is(err, errNothingLeft), refused && refusal.Code == pay.CodeConflictState: // or not over
+		case errors.Is(err, errNothingLeft), refused && refusal.Code == problem.ConflictState: // or not over
 		default: // the next round meets it again
 			pv.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
 		}

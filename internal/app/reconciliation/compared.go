@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -15,7 +16,7 @@ import (
 // chargesCompared is an account that takes payments.
 type chargesCompared struct {
 	a       *Reconciler
-	account pay.ProviderAccount
+	account acquirer.Account
 	m       *reconcile.Matcher
 }
 
@@ -110,7 +111,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 // payoutsCompared is an account that pays out.
 type payoutsCompared struct {
 	a       *Reconciler
-	account pay.ProviderAccount
+	account acquirer.Account
 	m       *reconcile.PayoutMatcher
 }
 
@@ -178,7 +179,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // eachBooking hands on what was booked of some kinds from a time on and before another, for the merchants
 // of an account.
-func (rc *Reconciler) eachBooking(ctx context.Context, account pay.ProviderAccount, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+func (rc *Reconciler) eachBooking(ctx context.Context, account acquirer.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {
 			start := from

@@ -15,6 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -92,7 +94,9 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	from, to := c.From.Truncate(time.Microsecond), c.To.Truncate(time.Microsecond) // as it is kept
 	var of comparing = &chargesCompared{rc, account, &reconcile.Matcher{
 		Account: account.ID, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell,
-		Cost: func(p pay.Payment) (money.Amount, bool) { return account.Cost(rc.catalog.ByID[p.RailID].Key, p.Amount) },
+		Cost: func(p pay.Payment) (money.Amount, bool) {
+			return account.Cost(rc.catalog.ByID[p.Way.RailID].Key, p.Price.Amount)
+		},
 	}}
 	if adapter.OpenPayouts != nil {
 		of = &payoutsCompared{rc, account, &reconcile.PayoutMatcher{Account: account.ID, Live: account.Live, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell}}
@@ -191,7 +195,7 @@ func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Repor
 }
 
 // concluded is the comparison as it is kept.
-func (rc *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
+func (rc *Reconciler) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: rc.Self().ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
@@ -206,7 +210,7 @@ func (rc *Reconciler) concluded(account pay.ProviderAccount, from, to time.Time,
 	return r
 }
 
-func (rc *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount, done Compared) error {
+func (rc *Reconciler) conclude(ctx context.Context, account acquirer.Account, done Compared) error {
 	found := map[string]pay.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
@@ -217,7 +221,7 @@ func (rc *Reconciler) conclude(ctx context.Context, account pay.ProviderAccount,
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = rc.providers.AuditAccount(rc.Self(), pay.ProviderReconciled, account, map[string]string{
+		change.Audit = rc.providers.AuditAccount(rc.Self(), audit.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})

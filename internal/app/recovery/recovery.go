@@ -12,6 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -75,7 +78,7 @@ func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
 // BeginRecovery closes the service, which was put back to a moment; what it did until the second
 // one is not in its database. The zero time is now.
 func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
-	return rs.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	return rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), rs.Self().ID, rs.Now())
 	})
 }
@@ -87,14 +90,14 @@ func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, e
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
-	r, err = rs.recover(ctx, pay.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	r, err = rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.Restored(rs.Now())
 	})
 	return r, true, err
 }
 
 // recover decides about the recovery, and writes who did.
-func (rs *Restore) recover(ctx context.Context, act pay.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+func (rs *Restore) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
 		read, err := rs.Store.Recoveries.Get(ctx)
 		if err != nil {
@@ -104,7 +107,7 @@ func (rs *Restore) recover(ctx context.Context, act pay.Act, note string, decide
 		if err != nil {
 			return read, err
 		}
-		change.Audit = rs.Noted(rs.Self(), pay.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
+		change.Audit = rs.Noted(rs.Self(), tenant.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
 			"from": next.From.Format(time.RFC3339), "to": next.To.Format(time.RFC3339),
 		})
 		return next, rs.Store.Commit(ctx, change)
@@ -146,7 +149,7 @@ func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := rs.Store.Accounts.List(ctx)
 	for _, account := range list {
-		if account.Live && account.Status != pay.AccountRemoved {
+		if account.Live && account.Status != acquirer.AccountRemoved {
 			ids = append(ids, account.ID)
 		}
 	}
@@ -161,7 +164,7 @@ func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error 
 	if _, err := rs.Store.Accounts.Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
-	_, err := rs.recover(ctx, pay.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	_, err := rs.recover(ctx, audit.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.Cover(account, how)
 	})
 	return err
@@ -178,7 +181,7 @@ func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 		if err != nil {
 			return err
 		}
-		change.Audit = rs.Noted(rs.Self(), pay.Scope{Live: true}, pay.FoundClosed, id, note, nil)
+		change.Audit = rs.Noted(rs.Self(), tenant.Scope{Live: true}, audit.FoundClosed, id, note, nil)
 		return rs.Store.Commit(ctx, change)
 	})
 }
@@ -188,7 +191,7 @@ func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 //
 // Errors: that something is not known yet.
 func (rs *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
-	return rs.recover(ctx, pay.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	return rs.recover(ctx, audit.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		accounts, err := rs.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
 		if err != nil {
 			return r, pay.Change{}, err

@@ -11,6 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -77,7 +79,7 @@ func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err
 }
 
 // listed takes a line.
-func (rs *Restore) listed(ctx context.Context, account pay.ProviderAccount, line reconcile.Line, done *Listed) error {
+func (rs *Restore) listed(ctx context.Context, account acquirer.Account, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++
@@ -93,7 +95,7 @@ func (rs *Restore) listed(ctx context.Context, account pay.ProviderAccount, line
 		return err
 	}
 	known, regained, err := rs.place(ctx, f, line)
-	if refused, ok := errors.AsType[*pay.Error](err); ok {
+	if refused, ok := errors.AsType[*problem.Error](err); ok {
 		f.Why, err = refused.Message, nil
 	}
 	switch {

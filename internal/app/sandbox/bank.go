@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -31,27 +32,27 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if err != nil {
 		return p, err
 	}
-	if !sb.providers.IsSimulated(p) {
-		return p, pay.NewError(pay.CodeTransactionNotFound, "this payment has no simulated bank")
+	if !sb.providers.StoodIn(p) {
+		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
-	plays := map[BankAction]pay.Action{
-		BankPay: pay.SimulatePaid, BankDecline: pay.SimulateFailed, BankTimeout: pay.SimulateExpired, BankLate: pay.SimulateExpired,
+	plays := map[BankAction]Action{
+		BankPay: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
 	if action == BankMismatch {
-		if err := p.CheckSimulate(pay.SimulatePaid); err != nil {
+		if err := Paid.allows(p); err != nil {
 			return p, err
 		}
-		less := money.New(p.Local.Minor-1, p.Local.Currency)
-		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, cause)
+		less := money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)
+		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
 	play, known := plays[action]
 	if !known {
-		return p, pay.FieldError(pay.CodeInvalidRequest, "action", "there is no such action")
+		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
 	}
 	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
 		return p, err
 	}
-	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}, cause)
+	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -40,9 +44,9 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, action pay.Action, cause view.Cause) (pay.Payment, []pay.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []hook.EventType, error) {
 	if scope.Live {
-		return pay.Payment{}, nil, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return pay.Payment{}, nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	before, err := sb.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {
@@ -52,7 +56,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, act
 	if err != nil {
 		return p, nil, err
 	}
-	fired := make([]pay.EventType, 0, len(events))
+	fired := make([]hook.EventType, 0, len(events))
 	for _, e := range events {
 		fired = append(fired, e.Type)
 	}
@@ -60,9 +64,10 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope pay.Scope, id string, act
 }
 
 // Play is the header Sandbox-Simulate on a payment that was just created.
-func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (pay.Payment, error) {
-	if action == pay.SimulateChargeback {
-		paid, _, err := sb.Move(ctx, p, pay.SimulatePaid, cause)
+func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+	action := Action(p.Script.Action)
+	if action == Chargeback {
+		paid, _, err := sb.Move(ctx, p, Paid, cause)
 		if err != nil || paid.Status != pay.Completed { // a faulty provider confirmed nothing
 			return paid, err
 		}
@@ -73,66 +78,67 @@ func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, action pay.Action, c
 }
 
 // Move is Simulate for a payment that was read, on anybody's demand; it returns the events themselves.
-func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action pay.Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	if err := p.CheckSimulate(action); err != nil {
+func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	if err := action.allows(p); err != nil {
 		return p, nil, err
 	}
-	if action == pay.SimulateRefunded {
+	if action == Refunded {
 		return sb.refund(ctx, p, cause)
 	}
-	n := sandbox.Notification{Amount: p.Local.Decimal(), Currency: string(p.Local.Currency)}
+	n := sandbox.Notification{Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}
 	switch action {
-	case pay.SimulatePaid:
+	case Paid:
 		n.Status = "paid"
-	case pay.SimulateFailed:
+	case Failed:
 		n.Status, n.Reason = "declined", "do_not_honor"
-	case pay.SimulateExpired:
+	case Expired:
 		n.Status = "expired"
-	case pay.SimulateChargeback:
+	case Chargeback:
 		n.Status, n.Reason = "disputed", "fraudulent"
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", action)
 	}
-	next, events, err = sb.Tell(notices.Playing(ctx, action, p.Version), p, n, cause)
+	next, events, err = sb.Tell(ctx, p, n, action.unmoved(p), cause)
 	if err == nil && len(events) == 0 {
 		// Somebody else moved the payment between our read and the notice.
-		err = next.CheckSimulate(action)
+		err = action.allows(next)
 	}
 	return next, events, err
 }
 
 // Tell lets the simulated provider of a payment notify us. The confirmation
-// travels as a real one does: signed, and read by the provider's own code.
-func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+// travels as a real one does: signed, and read by the provider's own code. may refuses it of the
+// payment as it stands then; nil refuses nothing.
+func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
-		return p, nil, &pay.Error{
-			Code: pay.CodeConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
-			Details: pay.Details{From: p.Status},
+		return p, nil, &problem.Error{
+			Code: problem.ConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
+			Details: problem.Details{From: string(p.Status)},
 		}
 	}
 	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
-		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, cause)
-		var shown *pay.Error
-		if errors.As(err, &shown) && shown.Code == pay.CodeInvalidToken {
+		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, may, cause)
+		var shown *problem.Error
+		if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 			continue // its fault: the provider was refused, and the payment stays as it is
 		}
 		if err != nil {
 			return p, nil, err
 		}
 		next, events = read, append(events, told...)
-		ctx = notices.NotPlaying(ctx) // what its fault sends beside it is told as it comes
+		may = nil // what its fault sends beside it is told as it comes
 	}
 	return next, events, nil
 }
 
 // refund gives all that is left back, by the code of a refund call.
 func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Simulated: true},
-		pay.Actor{}, base.Idempotency{}, cause)
+	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Played: true},
+		Refunded.allows, audit.Actor{}, base.Idempotency{}, cause)
 	if err != nil {
 		return p, nil, err
 	}

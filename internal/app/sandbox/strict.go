@@ -6,6 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // The sandbox takes what production would not: any country, any document. A strict one
@@ -14,9 +16,9 @@ import (
 // SandboxSettings reads how a merchant's sandbox is set.
 //
 // Errors: production_key_refused.
-func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.Merchant, error) {
+func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (tenant.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
-		return pay.Merchant{}, err
+		return tenant.Merchant{}, err
 	}
 	return sb.Store.Merchants.Get(ctx, by.Merchant)
 }
@@ -24,18 +26,20 @@ func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (pay.
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
 //
 // Errors: production_key_refused.
-func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (pay.Merchant, error) {
+func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (tenant.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
-		return pay.Merchant{}, err
+		return tenant.Merchant{}, err
 	}
-	set, err := base.Decide(func() (pay.Merchant, error) {
+	set, err := base.Decide(func() (tenant.Merchant, error) {
 		m, err := sb.Store.Merchants.Get(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}
-		next, change := m.Rehearse(strict)
-		change.Audit = sb.Audited(by.Actor(), by.Scope, pay.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)})
-		return next, sb.Store.Commit(ctx, change)
+		next := m.Rehearse(strict)
+		return next, sb.Store.Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{next},
+			Audit:     sb.Audited(by.Actor(), by.Scope, audit.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)}),
+		})
 	})
 	sb.Tenants.Forget(by.Merchant + "/" + by.Shop)
 	return set, err

@@ -7,53 +7,55 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Clock reads a merchant's test clock, and the time that it shows.
-func (sb *Sandbox) Clock(ctx context.Context, scope pay.Scope) (pay.Clock, time.Time, error) {
+func (sb *Sandbox) Clock(ctx context.Context, scope tenant.Scope) (tenant.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
-		return pay.Clock{}, time.Time{}, err
+		return tenant.Clock{}, time.Time{}, err
 	}
 	c, err := sb.clock(ctx, scope.Merchant)
 	return c, sb.Now().Add(c.Advance), err
 }
 
-func (sb *Sandbox) clock(ctx context.Context, merchant string) (pay.Clock, error) {
+func (sb *Sandbox) clock(ctx context.Context, merchant string) (tenant.Clock, error) {
 	c, err := sb.Store.Clocks.Get(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
-		return pay.Clock{Merchant: merchant}, nil
+		return tenant.Clock{Merchant: merchant}, nil
 	}
 	return c, err
 }
 
 // MoveClock puts a merchant's test clock forward. What comes due by it is done
 // by the loops, within moments.
-func (sb *Sandbox) MoveClock(ctx context.Context, scope pay.Scope, by time.Duration) (pay.Clock, time.Time, error) {
+func (sb *Sandbox) MoveClock(ctx context.Context, scope tenant.Scope, by time.Duration) (tenant.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
-		return pay.Clock{}, time.Time{}, err
+		return tenant.Clock{}, time.Time{}, err
 	}
-	moved, err := base.Decide(func() (pay.Clock, error) {
+	moved, err := base.Decide(func() (tenant.Clock, error) {
 		c, err := sb.clock(ctx, scope.Merchant)
 		if err != nil {
 			return c, err
 		}
-		next, change, err := c.Move(by)
+		next, err := c.Move(by)
 		if err != nil {
 			return c, err
 		}
-		return next, sb.Store.Commit(ctx, change)
+		return next, sb.Store.Commit(ctx, pay.Change{Clocks: []tenant.Clock{next}})
 	})
 	if err != nil {
-		return pay.Clock{}, time.Time{}, err
+		return tenant.Clock{}, time.Time{}, err
 	}
 	sb.Reread(ctx, "clocks", sb.ReadClocks)
 	return moved, sb.Now().Add(moved.Advance), nil
 }
 
-func sandboxOnly(scope pay.Scope) error {
+func sandboxOnly(scope tenant.Scope) error {
 	if scope.Live {
-		return pay.NewError(pay.CodeProductionKeyRefused, "this is for the sandbox alone: use a test key (sk_test_…)")
+		return problem.New(problem.ProductionKeyRefused, "this is for the sandbox alone: use a test key (sk_test_…)")
 	}
 	return nil
 }

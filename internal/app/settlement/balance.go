@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -48,7 +49,7 @@ type Balance struct {
 }
 
 // Balance reads a merchant's account in an environment.
-func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, err error) {
+func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
 	if acc.Balances, err = e.Store.Books.Balances(ctx, scope); err != nil {
 		return acc, err
@@ -71,7 +72,7 @@ func (e *Earnings) Balance(ctx context.Context, scope pay.Scope) (acc Balance, e
 
 // period is what the last 90 days added to each account: the balances less
 // what the settlements before that time had claimed.
-func (e *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (e *Earnings) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
 	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
@@ -85,7 +86,7 @@ func (e *Earnings) period(ctx context.Context, scope pay.Scope, have ledger.Bala
 
 // releases are the next days whose reserve is released, and what is left of
 // each once the refunds that no settlement has claimed are taken off.
-func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64) ([]pay.Reserve, error) {
+func (e *Earnings) releases(ctx context.Context, scope tenant.Scope, reserve int64) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
@@ -122,7 +123,7 @@ func (e *Earnings) releases(ctx context.Context, scope pay.Scope, reserve int64)
 
 // betweenSettlements reads with the open settlement as it is, again where one was closed
 // meanwhile: what that took would be read on both sides of it, or on neither.
-func (e *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read func(open pay.Settlement) error) error {
+func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
 		open, err := e.Store.Settlements.Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
@@ -145,7 +146,7 @@ func (e *Earnings) betweenSettlements(ctx context.Context, scope pay.Scope, read
 
 // Movements lists what moved a merchant's balances, newest first, and counts
 // all there is. A shop with siblings sees nothing of theirs.
-func (e *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Page) (list []pay.Movement, total int64, err error) {
+func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -161,21 +162,21 @@ func (e *Earnings) Movements(ctx context.Context, scope pay.Scope, page store.Pa
 }
 
 // newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
-func (e *Earnings) newestMovements(ctx context.Context, scope pay.Scope) ([]pay.Movement, error) {
+func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]pay.Movement, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books.ShopMovements(ctx, scope, store.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books.ShopMovements(ctx, scope, pay.Page{Limit: movementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Books.Movements(ctx, scope, store.Page{Limit: movementsShown})
+	list, _, err := e.Store.Books.Movements(ctx, scope, pay.Page{Limit: movementsShown})
 	return list, err
 }
 
 // siblings reports whether a scope is that of a shop, of which its merchant has more.
-func (e *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) {
+func (e *Earnings) siblings(ctx context.Context, scope tenant.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
@@ -184,6 +185,6 @@ func (e *Earnings) siblings(ctx context.Context, scope pay.Scope) (bool, error) 
 }
 
 // Balances reads a merchant's balances in an environment.
-func (e *Earnings) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+func (e *Earnings) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	return e.Store.Books.Balances(ctx, scope)
 }

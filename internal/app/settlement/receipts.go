@@ -9,6 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -73,36 +76,37 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 
 // List lists a merchant's settlements, newest first, and counts what
 // the filter selects. Like the balance they are the merchant's, whichever of
-// its shops asks. The page stands behind the settlement of the id after, where it is not empty.
+// its shops asks.
 //
 // Errors: invalid_request for a page behind a row that is not there.
-func (e *Earnings) List(ctx context.Context, scope pay.Scope, f store.SettlementFilter, after string) ([]pay.Settlement, int64, error) {
-	if err := base.Behind(after, func() error {
-		s, err := e.Store.Settlements.Get(ctx, scope, after)
-		f.Below = s.Number
+func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
+	below := int64(0)
+	if err := base.Behind(f.After, func() error {
+		s, err := e.Store.Settlements.Get(ctx, scope, f.After)
+		below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements.List(ctx, scope, f)
+	return e.Store.Settlements.List(ctx, scope, f, below)
 }
 
 // Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's.
-func (e *Earnings) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (e *Earnings) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
-		return pay.Settlement{}, base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
+		return pay.Settlement{}, base.Missing(problem.SettlementNotFound, "settlement", scope, id)
 	}
 	s, err := e.Store.Settlements.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
-		err = base.Missing(pay.CodeSettlementNotFound, "settlement", scope, id)
+		err = base.Missing(problem.SettlementNotFound, "settlement", scope, id)
 	}
 	return s, err
 }
 
 func noSettlement() error {
-	return pay.NewError(pay.CodeSettlementNotFound, "there is no such settlement")
+	return problem.New(problem.SettlementNotFound, "there is no such settlement")
 }
 
 func orNoSettlement(err error) error {
@@ -116,7 +120,7 @@ func orNoSettlement(err error) error {
 // sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
 //
 // Errors: invalid_request for a page behind a line that is not there.
-func (e *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.Settlement, page store.Page) ([]pay.SettlementLine, int64, error) {
+func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -143,7 +147,7 @@ func (e *Earnings) SettlementLines(ctx context.Context, scope pay.Scope, s pay.S
 }
 
 // EachLine hands all lines of a settlement to each, in order, as SettlementLines lists them.
-func (e *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+func (e *Earnings) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -178,13 +182,13 @@ func (e *Earnings) EachLine(ctx context.Context, scope pay.Scope, s pay.Settleme
 // ReceiptFor is ReceiptOf for a scope. It lists what all shops of the merchant took.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (e *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settlement) ([]byte, error) {
+func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Settlement) ([]byte, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
-		return nil, pay.NewError(pay.CodeForbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
+		return nil, problem.New(problem.Forbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
 	}
 	return e.ReceiptOf(ctx, s)
 }
@@ -195,8 +199,8 @@ func (e *Earnings) ReceiptFor(ctx context.Context, scope pay.Scope, s pay.Settle
 // Errors: conflict_state while the settlement is open.
 func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
-		return nil, &pay.Error{Code: pay.CodeConflictState, Message: "the settlement is open: its receipt is made when it closes",
-			Details: pay.Details{From: pay.Status(s.Status), Action: "report"}}
+		return nil, &problem.Error{Code: problem.ConflictState, Message: "the settlement is open: its receipt is made when it closes",
+			Details: problem.Details{From: string(s.Status), Action: "report"}}
 	}
 	if s.PDFAt.IsZero() {
 		return e.drawReceipt(ctx, s)
@@ -206,7 +210,7 @@ func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, err
 }
 
 // Language is what a merchant's reports are written in.
-func (e *Earnings) Language(ctx context.Context, merchant string) (pay.Language, error) {
+func (e *Earnings) Language(ctx context.Context, merchant string) (tenant.Language, error) {
 	m, err := e.Store.Merchants.Get(ctx, merchant)
 	return m.Language, err
 }
@@ -217,7 +221,7 @@ func (e *Earnings) Language(ctx context.Context, merchant string) (pay.Language,
 // settlement_already_paid.
 func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
-		return pay.Settlement{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return pay.Settlement{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
 	s, err := e.Get(ctx, by.Scope, id)
 	if err != nil {
@@ -234,7 +238,7 @@ func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement
 	return e.paySettlement(ctx, id, e.Self())
 }
 
-func (e *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (paid pay.Settlement, err error) {
+func (e *Earnings) paySettlement(ctx context.Context, id string, by audit.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
 		s, err := e.Store.Settlements.Any(ctx, id)
 		if err != nil {
@@ -246,12 +250,12 @@ func (e *Earnings) paySettlement(ctx context.Context, id string, by pay.Actor) (
 	return paid, err
 }
 
-func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by pay.Actor) (pay.Settlement, error) {
+func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (pay.Settlement, error) {
 	next, change, err := s.Pay(e.TimeOf(s.Scope))
 	if err != nil {
 		return s, err
 	}
-	change.Audit = e.Audited(by, s.Scope, pay.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
+	change.Audit = e.Audited(by, s.Scope, audit.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
 	return next, e.Store.Commit(ctx, change)
 }
 

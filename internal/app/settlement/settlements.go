@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -39,7 +40,7 @@ func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 	}
 	opened := 0
 	for _, m := range list {
-		scope := pay.Scope{Merchant: m.ID, Live: m.Live}
+		scope := tenant.Scope{Merchant: m.ID, Live: m.Live}
 		err := e.Store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, e.TimeOf(scope)))
 		if err != nil && !errors.Is(err, store.ErrDuplicate) {
 			return opened, fmt.Errorf("open a settlement of %s: %w", m.ID, err)
@@ -186,7 +187,7 @@ func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unset
 }
 
 // reservesOf reads the reserves of the days that the lines name.
-func (e *Earnings) reservesOf(ctx context.Context, scope pay.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (e *Earnings) reservesOf(ctx context.Context, scope tenant.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {

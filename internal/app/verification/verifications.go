@@ -9,6 +9,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -20,24 +23,24 @@ func NewIdentity(b *base.Base) *Identity { return &Identity{b} }
 
 // NewVerification is what a verification is made from.
 type NewVerification struct {
-	Level     pay.KYCLevel
-	Subject   pay.KYCSubject
+	Level     tenant.KYCLevel
+	Subject   tenant.KYCSubject
 	ReturnURL string
 }
 
 // Start begins to verify a merchant in an environment, or returns
 // the verification that is open; made tells which.
-func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v pay.Verification, made bool, err error) {
-	scope := pay.Scope{Merchant: by.Merchant, Live: by.Live}
+func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
+	scope := tenant.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
 		open, err := po.Store.Verifications.Open(ctx, scope)
 		now := po.TimeOf(scope)
-		if err == nil && (open.Status != pay.KYCRequiresInput || now.Before(open.ExpiresAt)) {
+		if err == nil && (open.Status != tenant.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
 			return nil
 		}
 		if err == nil { // nobody has written down yet that it has expired
-			if err := po.move(ctx, po.Self(), open, pay.KYCExpired, "", ""); err != nil {
+			if err := po.move(ctx, po.Self(), open, tenant.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -45,14 +48,14 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		next := pay.Verification{
-			ID: po.NewID(pay.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
+		next := tenant.Verification{
+			ID: po.NewID(tenant.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
 		}
-		var change pay.Change
-		v, change = next.Start(now)
-		change.Audit = po.Audited(by.Actor(), scope, pay.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)})
-		made = true
-		err = po.Store.Commit(ctx, change)
+		v, made = next.Start(now), true
+		err = po.Store.Commit(ctx, pay.Change{
+			Verifications: []tenant.Verification{v},
+			Audit:         po.Audited(by.Actor(), scope, audit.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
+		})
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // another request was first: read what it made
 		}
@@ -64,10 +67,10 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 // Get reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's.
-func (po *Identity) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
-	missing := base.Missing(pay.CodeNotFound, "verification", scope, id)
+func (po *Identity) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
+	missing := base.Missing(problem.NotFound, "verification", scope, id)
 	if !base.Storable(id) {
-		return pay.Verification{}, missing
+		return tenant.Verification{}, missing
 	}
 	v, err := po.Store.Verifications.Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -79,11 +82,11 @@ func (po *Identity) Get(ctx context.Context, scope pay.Scope, id string) (pay.Ve
 // Simulate moves a sandbox verification on the merchant's demand.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, to pay.VerificationStatus) (pay.Verification, error) {
+func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
 	if by.Live {
-		return pay.Verification{}, pay.NewError(pay.CodeProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return tenant.Verification{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	var v pay.Verification
+	var v tenant.Verification
 	err := base.Again(func() error {
 		read, err := po.Get(ctx, by.Scope, id)
 		if err != nil {
@@ -102,10 +105,10 @@ func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, 
 // see it and hand it in.
 //
 // Errors: not_found, also for a wrong token.
-func (po *Identity) Page(ctx context.Context, id, token string) (pay.Verification, error) {
-	missing := pay.NewError(pay.CodeNotFound, "there is no such verification")
+func (po *Identity) Page(ctx context.Context, id, token string) (tenant.Verification, error) {
+	missing := problem.New(problem.NotFound, "there is no such verification")
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
-		return pay.Verification{}, missing
+		return tenant.Verification{}, missing
 	}
 	v, err := po.Store.Verifications.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -117,21 +120,21 @@ func (po *Identity) Page(ctx context.Context, id, token string) (pay.Verificatio
 // HandIn notes that the merchant has sent its documents.
 //
 // Errors: as PageVerification; conflict_state.
-func (po *Identity) HandIn(ctx context.Context, id, token string) (pay.Verification, error) {
-	var v pay.Verification
+func (po *Identity) HandIn(ctx context.Context, id, token string) (tenant.Verification, error) {
+	var v tenant.Verification
 	err := base.Again(func() error {
 		var err error
 		if v, err = po.Page(ctx, id, token); err != nil {
 			return err
 		}
-		return po.move(ctx, po.Self(), v, pay.KYCProcessing, "", "")
+		return po.move(ctx, po.Self(), v, tenant.KYCProcessing, "", "")
 	})
 	return v, err
 }
 
 // Decide is the operator's word: verified or rejected, with the
 // reason that the merchant sees.
-func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationStatus, code, message string) error {
+func (po *Identity) Decide(ctx context.Context, id string, to tenant.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.Verifications.Any(ctx, id)
 		if err != nil {
@@ -142,30 +145,32 @@ func (po *Identity) Decide(ctx context.Context, id string, to pay.VerificationSt
 }
 
 // List lists the newest of all merchants for the operator.
-func (po *Identity) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (po *Identity) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return po.Store.Verifications.List(ctx, status, merchant, limit)
 }
 
-func (po *Identity) move(ctx context.Context, by pay.Actor, v pay.Verification, to pay.VerificationStatus, code, message string) error {
-	_, change, err := v.Move(to, code, message, po.TimeOf(v.Scope))
+func (po *Identity) move(ctx context.Context, by audit.Actor, v tenant.Verification, to tenant.VerificationStatus, code, message string) error {
+	next, err := v.Move(to, code, message, po.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
-	change.Audit = po.Audited(by, v.Scope, pay.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)})
-	return po.Store.Commit(ctx, change)
+	return po.Store.Commit(ctx, pay.Change{
+		Verifications: []tenant.Verification{next},
+		Audit:         po.Audited(by, v.Scope, audit.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)}),
+	})
 }
 
 // ExpireVerifications ends those that nobody handed in. It returns how many it
 // took; doing one twice is harmless.
 func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(base.SweepLease), base.SweepBatch)
+	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
 		// Stale: it was handed in meanwhile.
-		if err := po.move(ctx, po.Self(), v, pay.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := po.move(ctx, po.Self(), v, tenant.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}

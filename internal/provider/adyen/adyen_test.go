@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -300,8 +301,8 @@ func TestARefundBeforeThePaymentIsToldOf(t *testing.T) {
 
 func TestRefusalsByCode(t *testing.T) {
 	for code, want := range map[string]pay.Outcome{
-		"12": {Code: pay.CodeInsufficientFunds}, "6": {Code: pay.CodeExpiredCard}, "20": {Code: pay.CodeFraudBlocked}, "31": {Code: pay.CodeFraudBlocked},
-		"2": {Code: pay.CodeCardDeclined, Soft: true}, "9": {Soft: true}, "11": {Code: pay.CodeThreeDSFailed}, "24": {Code: pay.CodeCardDeclined}, "999": {Code: pay.CodeCardDeclined},
+		"12": {Code: problem.InsufficientFunds}, "6": {Code: problem.ExpiredCard}, "20": {Code: problem.FraudBlocked}, "31": {Code: problem.FraudBlocked},
+		"2": {Code: problem.CardDeclined, Soft: true}, "9": {Soft: true}, "11": {Code: problem.ThreeDSFailed}, "24": {Code: problem.CardDeclined}, "999": {Code: problem.CardDeclined},
 	} {
 		b := connect(t)
 		o := b.refusal(code)

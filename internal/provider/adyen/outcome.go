@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -79,24 +80,24 @@ func (p *Provider) refusal(code string) pay.Outcome {
 	o := pay.Outcome{Kind: pay.Declined, Decline: "refused_" + code, Message: "the payment was declined"}
 	switch code {
 	case "2", "3", "10", "23", "27": // refused, referral, not supported, not permitted, not generic
-		o.Code, o.Soft, o.Decline = pay.CodeCardDeclined, true, "do_not_honor"
+		o.Code, o.Soft, o.Decline = problem.CardDeclined, true, "do_not_honor"
 	case "4", "9", "21", "": // acquirer's error, issuer unavailable, not submitted
 		o.Soft, o.Decline, o.Message = true, "issuer_unavailable", "the payment method does not answer now"
 	case "6":
-		o.Code, o.Decline, o.Message = pay.CodeExpiredCard, "expired_card", "the card has expired"
+		o.Code, o.Decline, o.Message = problem.ExpiredCard, "expired_card", "the card has expired"
 	case "12", "28", "29":
-		o.Code, o.Decline, o.Message = pay.CodeInsufficientFunds, "insufficient_funds", "there are insufficient funds"
+		o.Code, o.Decline, o.Message = problem.InsufficientFunds, "insufficient_funds", "there are insufficient funds"
 	case "5", "14", "20", "22", "25", "31":
-		o.Code, o.Decline, o.Message = pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked as a risk"
+		o.Code, o.Decline, o.Message = problem.FraudBlocked, "fraud_suspected", "the charge was blocked as a risk"
 	case "11":
-		o.Code, o.Decline, o.Message = pay.CodeThreeDSFailed, "not_authenticated", "the shopper did not pass the issuer's challenge"
+		o.Code, o.Decline, o.Message = problem.ThreeDSFailed, "not_authenticated", "the shopper did not pass the issuer's challenge"
 	case "15", "16":
 		o.Decline, o.Message = "canceled", "the shopper canceled the payment"
 	case "7", "8", "17", "18", "24", "26", "32":
-		o.Code = pay.CodeCardDeclined
+		o.Code = problem.CardDeclined
 	default:
 		p.Strange("refused", code)
-		o.Code, o.Decline = pay.CodeCardDeclined, "refused"
+		o.Code, o.Decline = problem.CardDeclined, "refused"
 	}
 	return o
 }

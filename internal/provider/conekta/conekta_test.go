@@ -17,6 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -163,7 +164,7 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 		t.Errorf("the page is over: %+v", o)
 	}
 	f.Move(r.Reference, providertest.Declined)
-	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 1 || list[0].Outcome.Code != pay.CodeInsufficientFunds {
+	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 1 || list[0].Outcome.Code != problem.InsufficientFunds {
 		t.Errorf("the page is over: %+v, %v", list, err)
 	}
 	r.Reference = "01M7ZTEST-2"

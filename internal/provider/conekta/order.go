@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -122,7 +123,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 		}
 		return a.declined(o, out)
 	case "fraudulent":
-		out.Kind, out.Code, out.Decline = pay.Declined, pay.CodeFraudBlocked, "fraud_suspected"
+		out.Kind, out.Code, out.Decline = pay.Declined, problem.FraudBlocked, "fraud_suspected"
 		out.Message = "the charge was blocked for suspected fraud"
 	case "expired":
 		out.Kind, out.Decline = pay.Lapsed, "expired"
@@ -185,24 +186,24 @@ func (o order) atOXXO() bool {
 
 // declines by the last word of a charge's failure_code.
 var declines = provider.Declines{
-	"insufficient_funds":             provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
-	"expired_card":                   provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired"),
-	"expired":                        provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired"),
-	"suspected_fraud":                provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"suspicious_behaviour":           provider.Hard(pay.CodeFraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"stolen_card":                    provider.Hard(pay.CodeFraudBlocked, "stolen_card", "the card was reported stolen"),
-	"lost_card":                      provider.Hard(pay.CodeFraudBlocked, "lost_card", "the card was reported lost"),
-	"blocked_payment_source":         provider.Hard(pay.CodeFraudBlocked, "card_blocked", "the card is blocked"),
-	"invalid_card":                   provider.Hard(pay.CodeCardDeclined, "incorrect_number", "the card's number is wrong"),
-	"invalid_card_security_code":     provider.Hard(pay.CodeCardDeclined, "incorrect_cvc", "the card's security code is wrong"),
-	"card_not_supported":             provider.Hard(pay.CodeCardDeclined, "card_not_supported", "the card cannot be used for this"),
-	"declined_by_3ds":                provider.Hard(pay.CodeThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
-	"declined":                       provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"card_declined":                  provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"call_issuer":                    provider.Soft(pay.CodeCardDeclined, "call_issuer", "the card's issuer wants to be called first"),
-	"invalid_transaction":            provider.Soft(pay.CodeCardDeclined, "invalid_transaction", "the card's issuer did not take the charge"),
-	"processing_error":               provider.Soft(pay.CodeCardDeclined, "processing_error", "the card could not be charged"),
-	"international_card_not_allowed": provider.Soft(pay.CodeCardDeclined, "foreign_card", "cards of other countries are not taken"),
+	"insufficient_funds":             provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
+	"expired_card":                   provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
+	"expired":                        provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
+	"suspected_fraud":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"suspicious_behaviour":           provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
+	"stolen_card":                    provider.Hard(problem.FraudBlocked, "stolen_card", "the card was reported stolen"),
+	"lost_card":                      provider.Hard(problem.FraudBlocked, "lost_card", "the card was reported lost"),
+	"blocked_payment_source":         provider.Hard(problem.FraudBlocked, "card_blocked", "the card is blocked"),
+	"invalid_card":                   provider.Hard(problem.CardDeclined, "incorrect_number", "the card's number is wrong"),
+	"invalid_card_security_code":     provider.Hard(problem.CardDeclined, "incorrect_cvc", "the card's security code is wrong"),
+	"card_not_supported":             provider.Hard(problem.CardDeclined, "card_not_supported", "the card cannot be used for this"),
+	"declined_by_3ds":                provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
+	"declined":                       provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
+	"card_declined":                  provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
+	"call_issuer":                    provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants to be called first"),
+	"invalid_transaction":            provider.Soft(problem.CardDeclined, "invalid_transaction", "the card's issuer did not take the charge"),
+	"processing_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
+	"international_card_not_allowed": provider.Soft(problem.CardDeclined, "foreign_card", "cards of other countries are not taken"),
 }
 
 // declined takes the reason of the last try.

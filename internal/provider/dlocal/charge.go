@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -78,14 +79,14 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 	if reply.Status < http.StatusBadRequest {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
-	declined := func(code pay.Code, reason, message string) pay.Outcome {
+	declined := func(code problem.Code, reason, message string) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message}
 	}
 	switch reply.code() {
 	case 5005:
-		return declined(pay.CodeFraudBlocked, "document_irregular", "the shopper's document is not in order at the tax office")
+		return declined(problem.FraudBlocked, "document_irregular", "the shopper's document is not in order at the tax office")
 	case 5006:
-		return declined(pay.CodeFraudBlocked, "shopper_limit", "the shopper has reached a limit")
+		return declined(problem.FraudBlocked, "shopper_limit", "the shopper has reached a limit")
 	case 5009:
 		// Ours, from a call that nobody heard the answer of.
 		if o := a.Query(ctx, r); o.Kind != pay.Missing {
@@ -93,7 +94,7 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 		}
 		return pay.Outcome{Kind: pay.Unknown, Decline: "duplicate_order"}
 	case 5014:
-		return declined(pay.CodeFraudBlocked, "shopper_blocked", "the payment was refused for risk")
+		return declined(problem.FraudBlocked, "shopper_blocked", "the payment was refused for risk")
 	}
 	return provider.Refused(reply.Status)
 }
@@ -204,7 +205,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	case "PENDING", "AUTHORIZED", "VERIFIED":
 		o.Kind = pay.Awaiting
 		if p.Code == "101" {
-			o.Code = pay.CodeThreeDSRequired
+			o.Code = problem.ThreeDSRequired
 		}
 		o.FormURL, o.Data = form(r, p)
 	case "REJECTED":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -84,16 +85,16 @@ func TestSignatureOfThePublishedRequest(t *testing.T) {
 
 func TestEveryRejectionIsToldApart(t *testing.T) {
 	soft := []string{"300", "301", "316", "318", "320", "321"}
-	codes := map[string]pay.Code{
-		"302": pay.CodeInsufficientFunds, "309": pay.CodeExpiredCard, "303": pay.CodeFraudBlocked, "304": pay.CodeFraudBlocked,
-		"313": pay.CodeFraudBlocked, "317": pay.CodeFraudBlocked,
+	codes := map[string]problem.Code{
+		"302": problem.InsufficientFunds, "309": problem.ExpiredCard, "303": problem.FraudBlocked, "304": problem.FraudBlocked,
+		"313": problem.FraudBlocked, "317": problem.FraudBlocked,
 	}
 	a := connect(t, newFake())
 	for code := range declines {
 		o := a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: provider.Text(code)})
 		want := codes[code]
 		if want == "" {
-			want = pay.CodeCardDeclined
+			want = problem.CardDeclined
 		}
 		if o.Kind != pay.Declined || o.Code != want || o.Soft != slices.Contains(soft, code) || o.Decline == "" || o.Message == "" {
 			t.Errorf("%s: %+v, want %s, soft %t", code, o, want, slices.Contains(soft, code))
@@ -108,7 +109,7 @@ func TestTheIssuersChallenge(t *testing.T) {
 	p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PENDING", Code: "101"}
 	p.ThreeDS.Redirect = "https://acs.issuer.test/challenge"
 	o := connect(t, newFake()).outcome(request(), p)
-	if o.Kind != pay.Awaiting || o.Code != pay.CodeThreeDSRequired || o.FormURL != p.ThreeDS.Redirect {
+	if o.Kind != pay.Awaiting || o.Code != problem.ThreeDSRequired || o.FormURL != p.ThreeDS.Redirect {
 		t.Errorf("want the challenge: %+v", o)
 	}
 }
@@ -128,12 +129,12 @@ func TestRefusalsOfACharge(t *testing.T) {
 		status int
 		body   string
 		kind   pay.OutcomeKind
-		code   pay.Code
+		code   problem.Code
 	}{
 		{400, `{"code":5001,"message":"Missing parameter. payer.document"}`, pay.Errored, ""},
-		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, pay.CodeFraudBlocked},
-		{400, `{"code":5006}`, pay.Declined, pay.CodeFraudBlocked},
-		{400, `{"code":5014}`, pay.Declined, pay.CodeFraudBlocked},
+		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.FraudBlocked},
+		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
+		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5010}`, pay.Errored, ""},
 		{400, `{"code":5009}`, pay.Unknown, ""}, // and the question is refused as well
 		{403, `{"code":3001}`, pay.Unavailable, ""},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -198,15 +199,15 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 // declines are the response codes of payments that are not of cards, and the
 // descriptions of those that are, as far as the documentation could be read.
 var declines = provider.Declines{
-	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(pay.CodeCardDeclined, "too_many_attempts", "the shopper could not be identified"),
-	"BIN_MISMATCH":                      provider.Hard(pay.CodeCardDeclined, "bin_mismatch", "the card does not fit the account"),
-	"BROKEN_COMMUNICATION":              provider.Soft(pay.CodeCardDeclined, "processor_error", "the payment could not be processed"),
-	"CANCELED_BY_PAYER":                 provider.Hard(pay.CodeCardDeclined, "canceled_by_shopper", "the shopper canceled the payment"),
-	"CANNOT_TRANSACTION":                provider.Soft(pay.CodeCardDeclined, "processor_unavailable", "the payment could not be processed"),
-	"COMMUNICATION_MISMATCH":            provider.Soft(pay.CodeCardDeclined, "processor_error", "the payment could not be processed"),
-	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": provider.Hard(pay.CodeCardDeclined, "account_changed", "the shopper's account has changed"),
-	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds"),
-	"Not accepted":                      provider.Soft(pay.CodeCardDeclined, "do_not_honor", "the card's bank declined the payment"),
-	"Insufficient funds":                provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "there are not enough funds"),
-	"Incorrect customer data":           provider.Hard(pay.CodeCardDeclined, "incorrect_data", "the shopper's data are not correct"),
+	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(problem.CardDeclined, "too_many_attempts", "the shopper could not be identified"),
+	"BIN_MISMATCH":                      provider.Hard(problem.CardDeclined, "bin_mismatch", "the card does not fit the account"),
+	"BROKEN_COMMUNICATION":              provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
+	"CANCELED_BY_PAYER":                 provider.Hard(problem.CardDeclined, "canceled_by_shopper", "the shopper canceled the payment"),
+	"CANNOT_TRANSACTION":                provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
+	"COMMUNICATION_MISMATCH":            provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
+	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": provider.Hard(problem.CardDeclined, "account_changed", "the shopper's account has changed"),
+	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "there are not enough funds"),
+	"Not accepted":                      provider.Soft(problem.CardDeclined, "do_not_honor", "the card's bank declined the payment"),
+	"Insufficient funds":                provider.Hard(problem.InsufficientFunds, "insufficient_funds", "there are not enough funds"),
+	"Incorrect customer data":           provider.Hard(problem.CardDeclined, "incorrect_data", "the shopper's data are not correct"),
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -222,8 +223,8 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 
 func TestAPageThatIsOverIsDeclinedWithTheLastReason(t *testing.T) {
 	for ending, want := range map[providertest.Ending]pay.Outcome{
-		providertest.Declined:     {Kind: pay.Declined, Code: pay.CodeInsufficientFunds, Decline: "insufficient_funds"},
-		providertest.SoftDeclined: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor", Soft: true},
+		providertest.Declined:     {Kind: pay.Declined, Code: problem.InsufficientFunds, Decline: "insufficient_funds"},
+		providertest.SoftDeclined: {Kind: pay.Declined, Code: problem.CardDeclined, Decline: "do_not_honor", Soft: true},
 		providertest.Expired:      {Kind: pay.Lapsed, Decline: "expired"},
 	} {
 		a, f, _ := connect(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -77,14 +78,14 @@ func (c *client) awaiting(r provider.Request, extra map[string]json.RawMessage) 
 // declines says what PayU's response codes mean. The soft ones speak of the way
 // to the bank, or of a bank that gives no reason.
 var declines = provider.Declines{
-	"ANTIFRAUD_REJECTED":                       provider.Hard(pay.CodeFraudBlocked, "antifraud_rejected", "the risk engine blocked the payment"),
-	"BANK_FRAUD_REJECTED":                      provider.Hard(pay.CodeFraudBlocked, "bank_fraud_rejected", "the bank blocked the payment"),
-	"INSUFFICIENT_FUNDS":                       provider.Hard(pay.CodeInsufficientFunds, "insufficient_funds", "the account has insufficient funds"),
-	"EXPIRED_CARD":                             provider.Hard(pay.CodeExpiredCard, "expired_card", "the card has expired"),
-	"INVALID_CARD":                             provider.Hard(pay.CodeCardDeclined, "invalid_card", "the card is not valid"),
-	"RESTRICTED_CARD":                          provider.Hard(pay.CodeCardDeclined, "restricted_card", "the card is restricted"),
-	"INVALID_EXPIRATION_DATE_OR_SECURITY_CODE": provider.Hard(pay.CodeCardDeclined, "invalid_expiration_date_or_security_code", "the card's date or code is wrong"),
-	"CREDIT_CARD_NOT_AUTHORIZED_FOR_INTERNET_TRANSACTIONS": provider.Hard(pay.CodeCardDeclined, "credit_card_not_authorized_for_internet_transactions", "the card is not for payments on the internet"),
+	"ANTIFRAUD_REJECTED":                       provider.Hard(problem.FraudBlocked, "antifraud_rejected", "the risk engine blocked the payment"),
+	"BANK_FRAUD_REJECTED":                      provider.Hard(problem.FraudBlocked, "bank_fraud_rejected", "the bank blocked the payment"),
+	"INSUFFICIENT_FUNDS":                       provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the account has insufficient funds"),
+	"EXPIRED_CARD":                             provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
+	"INVALID_CARD":                             provider.Hard(problem.CardDeclined, "invalid_card", "the card is not valid"),
+	"RESTRICTED_CARD":                          provider.Hard(problem.CardDeclined, "restricted_card", "the card is restricted"),
+	"INVALID_EXPIRATION_DATE_OR_SECURITY_CODE": provider.Hard(problem.CardDeclined, "invalid_expiration_date_or_security_code", "the card's date or code is wrong"),
+	"CREDIT_CARD_NOT_AUTHORIZED_FOR_INTERNET_TRANSACTIONS": provider.Hard(problem.CardDeclined, "credit_card_not_authorized_for_internet_transactions", "the card is not for payments on the internet"),
 	"INVALID_TRANSACTION":                             provider.Hard("", "invalid_transaction", "the payment was declined"),
 	"EXCEEDED_AMOUNT":                                 provider.Hard("", "exceeded_amount", "the amount is above the bank's limit"),
 	"ABANDONED_TRANSACTION":                           provider.Hard("", "abandoned_transaction", "the shopper left the payment"),

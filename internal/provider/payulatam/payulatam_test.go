@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -201,10 +202,10 @@ func TestDeclinesAreToldApart(t *testing.T) {
 	c.account.Unmapped = func(string) { unmapped++ }
 	for code, want := range map[string]struct {
 		soft bool
-		code pay.Code
+		code problem.Code
 	}{
-		"ANTIFRAUD_REJECTED": {false, pay.CodeFraudBlocked}, "BANK_FRAUD_REJECTED": {false, pay.CodeFraudBlocked},
-		"INSUFFICIENT_FUNDS": {false, pay.CodeInsufficientFunds}, "EXPIRED_CARD": {false, pay.CodeExpiredCard},
+		"ANTIFRAUD_REJECTED": {false, problem.FraudBlocked}, "BANK_FRAUD_REJECTED": {false, problem.FraudBlocked},
+		"INSUFFICIENT_FUNDS": {false, problem.InsufficientFunds}, "EXPIRED_CARD": {false, problem.ExpiredCard},
 		"ENTITY_DECLINED": {true, ""}, "BANK_UNREACHABLE": {true, ""}, "PAYMENT_NETWORK_NO_RESPONSE": {true, ""}, "WHO_KNOWS": {false, ""},
 	} {
 		o := c.account.Declined(declines, code, "")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -104,7 +105,7 @@ func (s Suite) endingNow(t *testing.T, rail string, e ending) {
 	if o.Kind == pay.Declined && (o.Soft != e.soft || o.Decline == "") {
 		t.Errorf("want soft %t and a reason: %+v", e.soft, o)
 	}
-	if e.at == Challenged && (o.Code != pay.CodeThreeDSRequired || o.FormURL == "" || o.FormURL == Page) {
+	if e.at == Challenged && (o.Code != problem.ThreeDSRequired || o.FormURL == "" || o.FormURL == Page) {
 		t.Errorf("want the issuer's challenge: %+v", o)
 	}
 	if e.at == Paid && o.Local != r.Local {

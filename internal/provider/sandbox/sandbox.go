@@ -20,6 +20,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -29,7 +30,10 @@ func Accounts() []string { return []string{"sandbox-1", "sandbox-2", "sandbox-3"
 // SignatureHeader carries the hex HMAC-SHA-256 of a notification's body.
 const SignatureHeader = "X-Sandbox-Signature"
 
-// SlowAfter is how long a slow_payment takes to complete by itself.
+// SlowPayment is the action that the simulated provider plays by itself, when its time has come (SBX-9).
+const SlowPayment = "slow_payment"
+
+// SlowAfter is how long it takes to complete by itself.
 const SlowAfter = 30 * time.Second
 
 // Fault is a way for a simulated provider to misbehave (SBX-11).
@@ -100,7 +104,7 @@ func (p *Provider) SetFault(f Fault) error {
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch p.fault.Load() {
 	case Decline:
-		return pay.Outcome{Kind: pay.Declined, Soft: true, Code: pay.CodeCardDeclined, Decline: "issuer_unavailable", Message: "declined"}
+		return pay.Outcome{Kind: pay.Declined, Soft: true, Code: problem.CardDeclined, Decline: "issuer_unavailable", Message: "declined"}
 	case Error:
 		return pay.Outcome{Kind: pay.Errored, Decline: "processing_error"}
 	case Down:
@@ -115,7 +119,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 	}
 	o := p.answer(r)
-	if r.Sync && r.Simulate == "" && !r.Redirect && cents(r.Amount) == 96 {
+	if r.Sync && r.Script == (pay.Script{}) && cents(r.Amount) == 96 {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
 	}
 	return o
@@ -136,38 +140,40 @@ func cents(usd money.Amount) int64 { return usd.Minor % 100 }
 
 // answer is what became of a charge by now.
 func (p *Provider) answer(r provider.Request) pay.Outcome {
-	if r.Simulate == pay.SlowPayment {
+	if r.Script.Action == SlowPayment {
 		due := r.Created.Add(SlowAfter)
 		if !r.Now.Before(due) {
-			return pay.Outcome{Kind: pay.Approved, Local: r.Local}
+			return pay.Outcome{Kind: pay.Approved, Local: r.Local, Played: true}
 		}
 		o := p.await(r)
 		o.CheckAt = due
 		return o
 	}
-	if r.Simulate != "" || !r.Sync || r.Redirect {
-		return p.await(r)
+	if r.Script != (pay.Script{}) || !r.Sync {
+		o := p.await(r)
+		o.Played = r.Script.Action != "" // it is played now
+		return o
 	}
 	return p.card(r)
 }
 
 // card answers by the cents of the amount, an ISO 8583 response code.
 func (p *Provider) card(r provider.Request) pay.Outcome {
-	declined := func(code pay.Code, reason, message string) pay.Outcome {
+	declined := func(code problem.Code, reason, message string) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message, ProviderRef: p.ref(r)}
 	}
 	switch cents(r.Amount) {
 	case 5:
-		return declined(pay.CodeCardDeclined, "do_not_honor", "the card's issuer declined the charge")
+		return declined(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge")
 	case 51:
-		return declined(pay.CodeInsufficientFunds, "insufficient_funds", "the card has insufficient funds")
+		return declined(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds")
 	case 54:
-		return declined(pay.CodeExpiredCard, "expired_card", "the card has expired")
+		return declined(problem.ExpiredCard, "expired_card", "the card has expired")
 	case 59:
-		return declined(pay.CodeFraudBlocked, "fraud_suspected", "the risk engine blocked the charge")
+		return declined(problem.FraudBlocked, "fraud_suspected", "the risk engine blocked the charge")
 	case 65:
 		o := p.await(r)
-		o.Code = pay.CodeThreeDSRequired
+		o.Code = problem.ThreeDSRequired
 		return o
 	case 91:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "issuer_unavailable"}
@@ -307,7 +313,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	if n.ID == "" || n.Reference == "" {
 		return pay.Notice{}, errors.New("sandbox notification: no id or no reference")
 	}
-	notice := pay.Notice{ID: n.ID, Account: p.account, Reference: n.Reference, Simulated: n.Simulated, Body: body}
+	notice := pay.Notice{ID: n.ID, Account: p.account, Reference: n.Reference, Body: body}
 	switch n.Status {
 	case "paid":
 		local, err := n.local()
@@ -328,13 +334,14 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	default:
 		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
 	}
+	notice.Outcome.Played = n.Simulated
 	return notice, nil
 }
 
 // disputed tells of a dispute.
 func (n Notification) disputed(notice pay.Notice) (pay.Notice, error) {
 	notice.DisputeID, notice.Instance, notice.Stage, notice.Network = n.Dispute, n.Instance, n.Stage, n.Code
-	notice.Outcome.Message = n.Reason
+	notice.Outcome.Message, notice.Outcome.Played = n.Reason, n.Simulated
 	if notice.Dispute = n.Status == "disputed"; !notice.Dispute {
 		notice.Ruling = pay.Ruling(strings.TrimPrefix(n.Status, "dispute_"))
 	}

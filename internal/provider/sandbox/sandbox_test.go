@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -37,11 +38,11 @@ func read(p *sandbox.Provider, n provider.Notification) (pay.Notice, error) {
 func TestCardAnswersByTheCents(t *testing.T) {
 	for cents, want := range map[int64]pay.Outcome{
 		1000: {Kind: pay.Approved},
-		1005: {Kind: pay.Declined, Code: pay.CodeCardDeclined, Decline: "do_not_honor"},
-		1051: {Kind: pay.Declined, Code: pay.CodeInsufficientFunds},
-		1054: {Kind: pay.Declined, Code: pay.CodeExpiredCard},
-		1059: {Kind: pay.Declined, Code: pay.CodeFraudBlocked},
-		1065: {Kind: pay.Awaiting, Code: pay.CodeThreeDSRequired},
+		1005: {Kind: pay.Declined, Code: problem.CardDeclined, Decline: "do_not_honor"},
+		1051: {Kind: pay.Declined, Code: problem.InsufficientFunds},
+		1054: {Kind: pay.Declined, Code: problem.ExpiredCard},
+		1059: {Kind: pay.Declined, Code: problem.FraudBlocked},
+		1065: {Kind: pay.Awaiting, Code: problem.ThreeDSRequired},
 		1091: {Kind: pay.Unavailable},
 		1096: {Kind: pay.Unknown},
 	} {
@@ -63,6 +64,38 @@ func TestQueryAgreesWithCharge(t *testing.T) {
 	}
 	if asked := p.Query(context.Background(), card(1096)); asked.Kind != pay.Approved {
 		t.Errorf("the charge that did not answer: %s, want approved", asked.Kind)
+	}
+}
+
+// What is played is marked, and nothing else is: an action of the create call goes on in it, and
+// slow_payment, which ends by itself, is played when it ends.
+func TestWhatIsPlayedIsMarked(t *testing.T) {
+	for name, c := range map[string]struct {
+		script pay.Script
+		now    time.Time
+		kind   pay.OutcomeKind
+		played bool
+	}{
+		"a card":            {pay.Script{}, noon, pay.Approved, false},
+		"a strict card":     {pay.Script{Strict: true}, noon, pay.Awaiting, false},
+		"an action":         {pay.Script{Action: "paid"}, noon, pay.Awaiting, true},
+		"a slow payment":    {pay.Script{Action: sandbox.SlowPayment}, noon, pay.Awaiting, false},
+		"a slow one is due": {pay.Script{Action: sandbox.SlowPayment}, noon.Add(sandbox.SlowAfter), pay.Approved, true},
+	} {
+		asked := card(1000)
+		asked.Script, asked.Now = c.script, c.now
+		if o := simulated().Charge(context.Background(), asked); o.Kind != c.kind || o.Played != c.played {
+			t.Errorf("%s: %s, played %t, want %s, %t", name, o.Kind, o.Played, c.kind, c.played)
+		}
+	}
+	p := simulated()
+	for _, status := range []string{"paid", "disputed"} {
+		for _, played := range []bool{true, false} {
+			n, err := read(p, p.Send(sandbox.Notification{ID: "n", Reference: "X-1", Status: status, Amount: "10", Currency: "USD", Simulated: played})[0])
+			if err != nil || n.Outcome.Played != played {
+				t.Errorf("%s: played %t, want %t: %v", status, n.Outcome.Played, played, err)
+			}
+		}
 	}
 }
 

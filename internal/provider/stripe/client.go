@@ -22,8 +22,8 @@ type failure struct {
 // asked is what a failure proves of a question: nothing.
 func (f *failure) asked() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
 
-// problem is an error in Stripe's words.
-type problem struct {
+// apiError is an error in Stripe's words.
+type apiError struct {
 	Type    string `json:"type"`
 	Code    string `json:"code"`
 	Decline string `json:"decline_code"`
@@ -80,7 +80,7 @@ func (p *Provider) failed(r provider.Reply) *failure {
 		return f
 	}
 	var body struct {
-		Error *problem `json:"error"`
+		Error *apiError `json:"error"`
 	}
 	if json.Unmarshal(r.Body, &body) != nil || body.Error == nil {
 		return f // not Stripe's: whatever stands between us proves nothing

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -126,20 +127,20 @@ func TestDisputesByStatus(t *testing.T) {
 }
 
 func TestDeclinesByReason(t *testing.T) {
-	for e, want := range map[problem]pay.Outcome{
-		{Code: "card_declined", Decline: "insufficient_funds"}:                       {Code: pay.CodeInsufficientFunds, Decline: "insufficient_funds"},
-		{Code: "card_declined", Decline: "stolen_card"}:                              {Code: pay.CodeFraudBlocked, Decline: "stolen_card"},
-		{Code: "card_declined", Decline: "fraudulent"}:                               {Code: pay.CodeFraudBlocked, Decline: "fraudulent"},
-		{Code: "expired_card"}:                                                       {Code: pay.CodeExpiredCard, Decline: "expired_card"},
-		{Code: "incorrect_cvc"}:                                                      {Code: pay.CodeCardDeclined, Decline: "incorrect_cvc"},
-		{Code: "card_declined", Decline: "do_not_honor"}:                             {Code: pay.CodeCardDeclined, Decline: "do_not_honor", Soft: true},
-		{Code: "card_declined", Decline: "issuer_not_available"}:                     {Code: pay.CodeCardDeclined, Decline: "issuer_not_available", Soft: true},
-		{Code: "processing_error"}:                                                   {Code: pay.CodeCardDeclined, Decline: "processing_error", Soft: true},
-		{Code: "card_declined", Decline: "do_not_honor", Advice: "do_not_try_again"}: {Code: pay.CodeCardDeclined, Decline: "do_not_honor"},
-		{Code: "payment_intent_authentication_failure"}:                              {Code: pay.CodeThreeDSFailed, Decline: "payment_intent_authentication_failure"},
-		{Code: "card_declined", Decline: "moon_phase"}:                               {Code: pay.CodeCardDeclined, Decline: "moon_phase"},
-		{Code: "card_declined", Decline: "moon_phase", Advice: "try_again_later"}:    {Code: pay.CodeCardDeclined, Decline: "moon_phase", Soft: true},
-		{Code: "<script>"}:                                                           {Code: pay.CodeCardDeclined},
+	for e, want := range map[apiError]pay.Outcome{
+		{Code: "card_declined", Decline: "insufficient_funds"}:                       {Code: problem.InsufficientFunds, Decline: "insufficient_funds"},
+		{Code: "card_declined", Decline: "stolen_card"}:                              {Code: problem.FraudBlocked, Decline: "stolen_card"},
+		{Code: "card_declined", Decline: "fraudulent"}:                               {Code: problem.FraudBlocked, Decline: "fraudulent"},
+		{Code: "expired_card"}:                                                       {Code: problem.ExpiredCard, Decline: "expired_card"},
+		{Code: "incorrect_cvc"}:                                                      {Code: problem.CardDeclined, Decline: "incorrect_cvc"},
+		{Code: "card_declined", Decline: "do_not_honor"}:                             {Code: problem.CardDeclined, Decline: "do_not_honor", Soft: true},
+		{Code: "card_declined", Decline: "issuer_not_available"}:                     {Code: problem.CardDeclined, Decline: "issuer_not_available", Soft: true},
+		{Code: "processing_error"}:                                                   {Code: problem.CardDeclined, Decline: "processing_error", Soft: true},
+		{Code: "card_declined", Decline: "do_not_honor", Advice: "do_not_try_again"}: {Code: problem.CardDeclined, Decline: "do_not_honor"},
+		{Code: "payment_intent_authentication_failure"}:                              {Code: problem.ThreeDSFailed, Decline: "payment_intent_authentication_failure"},
+		{Code: "card_declined", Decline: "moon_phase"}:                               {Code: problem.CardDeclined, Decline: "moon_phase"},
+		{Code: "card_declined", Decline: "moon_phase", Advice: "try_again_later"}:    {Code: problem.CardDeclined, Decline: "moon_phase", Soft: true},
+		{Code: "<script>"}:                                                           {Code: problem.CardDeclined},
 	} {
 		b := connect(t)
 		o := b.refusal(e)

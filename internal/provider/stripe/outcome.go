@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -17,7 +18,7 @@ type intent struct {
 	Currency string            `json:"currency"`
 	Canceled string            `json:"cancellation_reason"`
 	Metadata map[string]string `json:"metadata"`
-	Error    *problem          `json:"last_payment_error"`
+	Error    *apiError         `json:"last_payment_error"`
 	Next     *struct {
 		Pix struct {
 			Data string `json:"data"`
@@ -87,7 +88,7 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 	case "canceled":
 		o.Kind = pay.Lapsed
 		if i.Canceled == "fraudulent" {
-			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, pay.CodeFraudBlocked, "fraudulent", "the risk engine blocked the payment"
+			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, problem.FraudBlocked, "fraudulent", "the risk engine blocked the payment"
 		}
 	default: // requires_confirmation and requires_capture are not for what we ask
 		p.Strange("payment", i.Status)

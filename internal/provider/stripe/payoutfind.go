@@ -158,7 +158,7 @@ func (p *payer) v2(ctx context.Context, method, path, recipient, key string, bod
 	}
 	f := &unanswered{status: reply.Status}
 	var text struct {
-		Error *problem `json:"error"`
+		Error *apiError `json:"error"`
 	}
 	if json.Unmarshal(reply.Body, &text) != nil || text.Error == nil {
 		return f // not Stripe's: whatever stands between us proves nothing

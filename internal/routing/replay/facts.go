@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -46,7 +47,7 @@ func call(p pay.Payment, i int) (said pay.OutcomeKind, at time.Time, ok bool) {
 	if a.Said == "" && i == len(p.Attempts)-1 && !p.Times.Expires.IsZero() {
 		// What is learnt of a voucher later stands over what its call said, in payments
 		// from before that was kept; the shopper's time began with it.
-		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Window).UnixMicro()
+		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Way.Window).UnixMicro()
 	}
 	return a.Called()
 }
@@ -132,8 +133,8 @@ func (t *timeline) learn(h *routing.Health, until time.Time) {
 }
 
 // note puts a payment's tries on the timeline.
-func (t *timeline) note(p pay.Payment, rail pay.Rail) {
-	band := routing.Band(p.Amount)
+func (t *timeline) note(p pay.Payment, rail acquirer.Rail) {
+	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
 		began := time.UnixMicro(a.Started).UTC()
 		t.push(event{at: began, began: true, rail: rail.Key, who: a.Provider})

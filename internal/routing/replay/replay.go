@@ -15,13 +15,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // Plan is rules, and the accounts that they apply to.
 type Plan struct {
 	Rules    routing.Rules
-	Accounts pay.Accounts // all, those that take nothing too, with their rails
+	Accounts acquirer.Accounts // all, those that take nothing too, with their rails
 }
 
 // Config is what is compared.
@@ -40,8 +41,8 @@ type Replay struct {
 	survey   *Survey
 	health   *routing.Health
 	timeline timeline
-	before   map[string]pay.ProviderAccount
-	after    map[string]pay.ProviderAccount
+	before   map[string]acquirer.Account
+	after    map[string]acquirer.Account
 	report   Report
 	rails    map[string]*Sums
 	accounts map[string]*AccountSums
@@ -57,8 +58,8 @@ func New(c Config, s *Survey) *Replay {
 	return r
 }
 
-func byID(list pay.Accounts) map[string]pay.ProviderAccount {
-	all := make(map[string]pay.ProviderAccount, len(list))
+func byID(list acquirer.Accounts) map[string]acquirer.Account {
+	all := make(map[string]acquirer.Account, len(list))
 	for _, a := range list {
 		all[a.ID] = a
 	}
@@ -67,7 +68,7 @@ func byID(list pay.Accounts) map[string]pay.ProviderAccount {
 
 // Add replays a payment that really went through accounts of the operator's, or that
 // none of them served.
-func (r *Replay) Add(p pay.Payment, rail pay.Rail) {
+func (r *Replay) Add(p pay.Payment, rail acquirer.Rail) {
 	now := p.Times.Created
 	r.timeline.learn(r.health, now)
 	if !now.Before(r.config.Since) {
@@ -76,7 +77,7 @@ func (r *Replay) Add(p pay.Payment, rail pay.Rail) {
 	r.timeline.note(p, rail)
 }
 
-func (r *Replay) compare(p pay.Payment, rail pay.Rail, now time.Time) {
+func (r *Replay) compare(p pay.Payment, rail acquirer.Rail, now time.Time) {
 	if p.Status == pay.Processing {
 		r.report.Open++
 		return
@@ -110,7 +111,7 @@ func (r *Replay) compare(p pay.Payment, rail pay.Rail, now time.Time) {
 	}
 }
 
-func (r *Replay) plan(of Plan, p pay.Payment, rail pay.Rail, now time.Time) pay.Cascade {
+func (r *Replay) plan(of Plan, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
 	p.Attempts = nil // as it was when it was made
 	return r.health.Plan(of.Rules, of.Accounts.Serving(p.Scope, rail), p, rail, now)
 }
@@ -138,13 +139,13 @@ func same(a, b pay.Cascade) bool {
 }
 
 // spend adds up what providers asked, or would have. They ask for what is paid.
-func (r *Replay) spend(p pay.Payment, rail pay.Rail, way path, sums *Sums) {
+func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) {
 	both := []*Sums{&r.report.Sums, sums}
 	if paid(p) {
 		account := p.Attempts[p.Captured-1].Provider
-		cost, priced := r.before[account].Cost(rail.Key, p.Amount)
+		cost, priced := r.before[account].Cost(rail.Key, p.Price.Amount)
 		for _, s := range both {
-			s.Volume.Real += p.Amount.Minor
+			s.Volume.Real += p.Price.Amount.Minor
 			s.Cost.Real += cost.Minor
 		}
 		of := r.account(account)
@@ -166,9 +167,9 @@ func (r *Replay) spend(p pay.Payment, rail pay.Rail, way path, sums *Sums) {
 		if likely == 0 {
 			continue
 		}
-		cost, priced := r.after[at.account].Cost(rail.Key, p.Amount)
+		cost, priced := r.after[at.account].Cost(rail.Key, p.Price.Amount)
 		for _, s := range both {
-			s.Volume.add(way.known, p.Amount.Minor*likely)
+			s.Volume.add(way.known, p.Price.Amount.Minor*likely)
 			s.Cost.add(way.known, cost.Minor*likely)
 		}
 		of := r.account(at.account)
@@ -217,8 +218,8 @@ func (r *Replay) account(id string) *AccountSums {
 // words of results, for people.
 var words = map[result]string{took: "took it", refused: "did not take it", ended: "refused it for good"}
 
-func example(p pay.Payment, rail pay.Rail, way path) Example {
-	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Amount, Really: []string{}, Replayed: []string{}}
+func example(p pay.Payment, rail acquirer.Rail, way path) Example {
+	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Price.Amount, Really: []string{}, Replayed: []string{}}
 	for i, a := range p.Attempts {
 		e.Really = append(e.Really, a.Provider+" "+words[outcome(p, i)])
 	}

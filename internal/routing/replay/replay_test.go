@@ -10,19 +10,21 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	pix  = pay.Rail{Key: "pix.BRA", Limits: []pay.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000}}, Window: time.Hour}
+	pix  = acquirer.Rail{Key: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000}}, Window: time.Hour}
 )
 
 // bank is an account that asks so many percent; none where its price is not told.
-func bank(id string, priority int, percent int64) pay.ProviderAccount {
-	a := pay.ProviderAccount{ID: id, Priority: priority, Status: pay.AccountEnabled, Live: true, Rails: []string{pix.Key}}
+func bank(id string, priority int, percent int64) acquirer.Account {
+	a := acquirer.Account{ID: id, Priority: priority, Status: acquirer.AccountEnabled, Live: true, Rails: []string{pix.Key}}
 	if percent >= 0 {
-		a.Terms = []pay.RailTerms{{Fee: &pay.Fee{Bps: 100 * percent}}}
+		a.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 100 * percent}}}
 	}
 	return a
 }
@@ -34,10 +36,10 @@ func past(tries ...string) (list []pay.Payment) {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		ten := money.New(10_00, money.USD)
 		p := pay.Payment{
-			ID: fmt.Sprintf("TXN-%04d", i), Scope: pay.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Status: pay.Processing, Amount: ten, Local: ten,
-			RailID: "1", Window: pix.Window, Times: pay.Times{Created: at, Updated: at},
+			ID: fmt.Sprintf("TXN-%04d", i), Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Status: pay.Processing, Price: pay.Price{Amount: ten, Local: ten},
+			Way: pay.Way{RailID: "1", Window: pix.Window}, Times: pay.Times{Created: at, Updated: at},
 		}
-		p.Rate, _ = money.ParseRate("1")
+		p.Price.Rate, _ = money.ParseRate("1")
 		var cascade pay.Cascade
 		steps := strings.Split(text, ", ")
 		for _, s := range steps {
@@ -75,7 +77,7 @@ func ends(p pay.Payment, word string, c pay.Cascade, at time.Time) pay.Payment {
 		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, c, at)
 		p, _ = p.Expire(pay.Outcome{Kind: pay.Lapsed}, at.Add(2*time.Hour))
 	case "misfit": // another amount was paid
-		other := pay.Outcome{Kind: pay.Approved, Local: p.Local.Add(p.Local)}
+		other := pay.Outcome{Kind: pay.Approved, Local: p.Price.Local.Add(p.Price.Local)}
 		p, _ = p.Resolve(other, c, at)
 		p, _ = p.Resolve(other, c, at.Add(2*time.Hour))
 	case "slow": // and down in the end
@@ -111,7 +113,7 @@ func near(t *testing.T, what string, got, want float64) {
 // was tried with.
 func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 	payments := past("a paid", "a paid", "a paid", "a paid", "a soft, b paid", "a soft, b paid", "a hard", "a lapsed")
-	accounts := pay.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
+	accounts := acquirer.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
 	inForce := Plan{Accounts: accounts}
 	cheap := Plan{Rules: routing.Rules{Order: routing.LeastCost}, Accounts: accounts}
 	r := run(Config{InForce: inForce, Changed: cheap}, 0, payments)
@@ -163,8 +165,8 @@ func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 
 func TestAccountsMayBeOtherwise(t *testing.T) {
 	payments := past("a paid", "a soft, b paid", "a late")
-	is := Plan{Accounts: pay.Accounts{bank("a", 1, 3), bank("b", 2, -1)}}
-	would := func(accounts ...pay.ProviderAccount) Report {
+	is := Plan{Accounts: acquirer.Accounts{bank("a", 1, 3), bank("b", 2, -1)}}
+	would := func(accounts ...acquirer.Account) Report {
 		return run(Config{InForce: is, Changed: Plan{Accounts: accounts}}, 0, payments)
 	}
 	// Dearer: nothing moves, and all that a was paid costs more.
@@ -176,7 +178,7 @@ func TestAccountsMayBeOtherwise(t *testing.T) {
 		t.Errorf("without a price: %v", r.Unpriced)
 	}
 	off := bank("a", 1, 3)
-	off.Status = pay.AccountDisabled
+	off.Status = acquirer.AccountDisabled
 	r = would(off, bank("b", 2, 1))
 	if r.Elsewhere != 3 || r.Known.Payments != 1 || r.Estimated.Payments != 2 || r.Tries.Replayed != 3 {
 		t.Errorf("without a: %+v", r.Sums)
@@ -193,7 +195,7 @@ func TestAccountsMayBeOtherwise(t *testing.T) {
 }
 
 func TestBudgetBoundsTheReplay(t *testing.T) {
-	accounts := pay.Accounts{bank("a", 1, 1), bank("b", 2, 1), bank("c", 3, 1)}
+	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 1), bank("c", 3, 1)}
 	with := func(b pay.Budget, tries string) Report {
 		return run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts, Rules: routing.Rules{Budget: b}}}, 0, past(tries))
 	}
@@ -227,7 +229,7 @@ func TestReplayKnowsHowAccountsDid(t *testing.T) {
 			payments[i].Attempts[j].Ended -= d.Microseconds()
 		}
 	}
-	accounts := pay.Accounts{bank("a", 1, 1), bank("b", 2, 2)}
+	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 2)}
 	plan := Plan{Accounts: accounts}
 	s := NewSurvey()
 	r := New(Config{InForce: plan, Changed: plan, Since: payments[5].Times.Created}, s)
@@ -267,7 +269,7 @@ func TestFactsOfATry(t *testing.T) {
 	if p := past("a misfit")[0]; p.Status != pay.Failed || outcome(p, 0) != ended {
 		t.Errorf("after another amount was paid somebody else is tried: %s", p)
 	}
-	accounts := pay.Accounts{bank("a", 1, 1)}
+	accounts := acquirer.Accounts{bank("a", 1, 1)}
 	if r := run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts}}, 0, past("a unknown", "a paid")); r.Open != 1 || r.Payments != 1 {
 		t.Errorf("%d open, %d replayed", r.Open, r.Payments)
 	}
@@ -288,7 +290,7 @@ func TestTimelineIsInOrderAndSmall(t *testing.T) {
 		last = e
 	}
 	// What is over is gone: a million payments are a few events at any time.
-	accounts := pay.Accounts{bank("a", 1, 1)}
+	accounts := acquirer.Accounts{bank("a", 1, 1)}
 	plan := Plan{Accounts: accounts}
 	r := New(Config{InForce: plan, Changed: plan}, NewSurvey())
 	for _, p := range past(strings.Split(strings.Repeat("a paid;", 500)+"a paid", ";")...) {

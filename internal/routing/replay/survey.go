@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -49,8 +50,8 @@ func NewSurvey() *Survey {
 }
 
 // Add looks at a payment that really went through accounts of the operator's.
-func (s *Survey) Add(p pay.Payment, rail pay.Rail) {
-	band := routing.Band(p.Amount)
+func (s *Survey) Add(p pay.Payment, rail acquirer.Rail) {
+	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
 		r := outcome(p, i)
 		if r == open {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -51,12 +52,12 @@ func lived(p pay.Payment) path {
 
 // walk follows a cascade. A try that really was made went as it did; any other is
 // estimated.
-func (s *Survey) walk(p pay.Payment, rail pay.Rail, c pay.Cascade) path {
+func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 	way := path{known: true}
 	// How likely it is that the cascade is still under way, and in the worst and best
 	// case.
 	going, worst, best := 1.0, 1.0, 1.0
-	band := routing.Band(p.Amount)
+	band := routing.Band(p.Price.Amount)
 	so := p // as far as it would have come
 	so.Attempts, so.Answered = nil, ""
 	now := p.Times.Created

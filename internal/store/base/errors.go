@@ -3,7 +3,7 @@ package base
 import (
 	"errors"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // What is told of rows and changes. The package store, which callers import, says what each means.
@@ -12,7 +12,7 @@ var (
 	ErrStale              = errors.New("changed since it was read")
 	ErrDuplicate          = errors.New("already done")
 	ErrInsufficient       = errors.New("balance below its floor")
-	ErrUnknown      error = &pay.Error{Code: pay.CodeServiceUnavailable, Details: pay.Details{Reason: OutcomeUnknown},
+	ErrUnknown      error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: OutcomeUnknown},
 		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
 )
 

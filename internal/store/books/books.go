@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -57,8 +58,8 @@ var (
 )
 
 // ScanBalances reads a row of BalanceColumns: amounts in USD cents.
-func ScanBalances(r engine.Row) (Tenant, ledger.Balances, error) {
-	var t Tenant
+func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
+	var t Purse
 	accounts := ledger.Accounts()
 	amounts := make([]int64, len(accounts))
 	into := []any{&t.Merchant, &t.Live}
@@ -78,7 +79,7 @@ func ScanBalances(r engine.Row) (Tenant, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances; all zero before the first transfer.
-func (s *Books) Balances(ctx context.Context, scope pay.Scope) (ledger.Balances, error) {
+func (s *Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := ScanBalances(r)
 		return b, err
@@ -163,13 +164,13 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < 
 ORDER BY t.at, t.id LIMIT $7`)
 )
 
-// Tenant is whom a balance belongs to.
-type Tenant struct {
+// Purse is whom a balance belongs to.
+type Purse struct {
 	Merchant string
 	Live     bool
 }
 
 // Compare is the order in which balances are locked.
-func (t Tenant) Compare(o Tenant) int {
+func (t Purse) Compare(o Purse) int {
 	return cmp.Or(strings.Compare(t.Merchant, o.Merchant), engine.Bit(t.Live)-engine.Bit(o.Live))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -43,7 +44,7 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // from the newest one backwards.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) Movements(ctx context.Context, scope pay.Scope, page base.Page) ([]pay.Movement, int64, error) {
+func (s *Books) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
@@ -65,7 +66,7 @@ func (s *Books) Movements(ctx context.Context, scope pay.Scope, page base.Page) 
 
 // movements shows the newest transfers, and says how many it read, and whether the movement that
 // the page stands behind is among them.
-func movements(ctx context.Context, b *base.Base, scope pay.Scope, page base.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
+func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page pay.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
@@ -102,7 +103,7 @@ func movements(ctx context.Context, b *base.Base, scope pay.Scope, page base.Pag
 // transfers, as many as depth says, and counts what it found.
 //
 // Errors: ErrNotFound where there is no movement that the page is to stand behind.
-func (s *Books) ShopMovements(ctx context.Context, scope pay.Scope, page base.Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s *Books) ShopMovements(ctx context.Context, scope tenant.Scope, page pay.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -65,7 +66,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 
 // Next lists the merchant's days whose reserve is still held, the
 // first to be released first.
-func (s *Reserves) Next(ctx context.Context, scope pay.Scope, limit int) ([]pay.Reserve, error) {
+func (s *Reserves) Next(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Reserve, error) {
 	return base.Many(ctx, s.b, listReserves, ReservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
@@ -101,7 +102,7 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.p
 // claimed add to the reserve, in USD cents by day: below zero where refunds
 // gave back of what is settled. Without captures it looks at what came after
 // them alone.
-func (s *Reserves) Unsettled(ctx context.Context, scope pay.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (s *Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {

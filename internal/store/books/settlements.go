@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -134,7 +135,7 @@ LIMIT $1`)
 // Unopened is a merchant with a balance in an environment and no open
 // settlement.
 type Unopened struct {
-	pay.Merchant
+	tenant.Merchant
 	Live bool
 }
 
@@ -164,7 +165,7 @@ var firstUnsettled = engine.Statement(func() string {
 
 // FirstUnsettled returns the time of the merchant's oldest transfer from since
 // on that no settlement has claimed; zero where there is none.
-func (s *Settlements) FirstUnsettled(ctx context.Context, scope pay.Scope, since time.Time) (time.Time, error) {
+func (s *Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, since time.Time) (time.Time, error) {
 	var at int64
 	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
@@ -190,7 +191,7 @@ ORDER BY t.at LIMIT $6`)
 // Unsettled reads transfers that no settlement has claimed, of the kind of the
 // cursor and from its time on, whose payment was captured by matured, oldest
 // first.
-func (s *Settlements) Unsettled(ctx context.Context, scope pay.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
+func (s *Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {
 		text = selectUnsettledCaptures
@@ -252,7 +253,7 @@ WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_a
 
 // Get reads a merchant's settlement. ErrNotFound also where it is
 // another's or of the other environment.
-func (s *Settlements) Get(ctx context.Context, scope pay.Scope, id string) (pay.Settlement, error) {
+func (s *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
 		return pay.Settlement{}, base.ErrNotFound
@@ -268,32 +269,20 @@ func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error
 
 // Open reads a merchant's open settlement. ErrNotFound before the
 // merchant has earned anything.
-func (s *Settlements) Open(ctx context.Context, scope pay.Scope) (pay.Settlement, error) {
+func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
-// SettlementFilter selects settlements. Empty fields select all.
-type SettlementFilter struct {
-	Status   pay.SettlementStatus
-	From, To time.Time // of CreatedAt; From is included, To is not
-	Below    int64     // numbers below this one; 0: all
-	Limit    int
-	Offset   int
-}
-
 // List lists a merchant's settlements, newest first, and counts what
-// the filter selects. There is about one a day.
-func (s *Settlements) List(ctx context.Context, scope pay.Scope, f SettlementFilter) ([]pay.Settlement, int64, error) {
-	to := int64(math.MaxInt64)
-	if !f.To.IsZero() {
-		to = table.Micros(f.To)
-	}
-	args := []any{scope.Merchant, scope.Live, string(f.Status), table.Micros(f.From), to}
+// the filter selects. The page has numbers below one, or all where that is 0. There is about one a day.
+func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
+	from, to := base.Bounds(f.Span)
+	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
 	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listSettlements, SettlementsTable.Scan(s.b.Personal), append(args, cmp.Or(f.Below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listSettlements, SettlementsTable.Scan(s.b.Personal), append(args, cmp.Or(below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
@@ -305,7 +294,7 @@ func (s *Settlements) All(ctx context.Context, merchant string, status pay.Settl
 
 // SettledBefore reads the newest settlement whose lines are all from at or
 // before. Errors: ErrNotFound.
-func (s *Settlements) SettledBefore(ctx context.Context, scope pay.Scope, at time.Time) (pay.Settlement, error) {
+func (s *Settlements) SettledBefore(ctx context.Context, scope tenant.Scope, at time.Time) (pay.Settlement, error) {
 	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
@@ -390,14 +379,14 @@ SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND li
 
 // Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
 // themselves, the newest first.
-func (s *Settlements) Unpaid(ctx context.Context, scope pay.Scope) ([]pay.Settlement, error) {
+func (s *Settlements) Unpaid(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, selectUnpaid, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
-func (s *Settlements) Document(ctx context.Context, scope pay.Scope, id string) (pay.Document, error) {
+func (s *Settlements) Document(ctx context.Context, scope tenant.Scope, id string) (pay.Document, error) {
 	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -69,24 +70,24 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 
 // Get reads a shop's wallet, a disabled one too. ErrNotFound also where it
 // is another's.
-func (s *Wallets) Get(ctx context.Context, scope pay.Scope, id string) (pay.Wallet, error) {
+func (s *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectWallet, WalletsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet that a shop's withdrawals go to when they
 // name none.
-func (s *Wallets) Default(ctx context.Context, scope pay.Scope) (pay.Wallet, error) {
+func (s *Wallets) Default(ctx context.Context, scope tenant.Scope) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectDefaultWallet, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet that has a destination and is not disabled.
-func (s *Wallets) For(ctx context.Context, scope pay.Scope, fingerprint string) (pay.Wallet, error) {
+func (s *Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint string) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectWalletFor, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty
 // status selects all.
-func (s *Wallets) List(ctx context.Context, scope pay.Scope, status pay.WalletStatus, page base.Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	total, err := base.One(ctx, s.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -100,7 +101,7 @@ var (
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also where it is another's.
-func (s *Withdrawals) Get(ctx context.Context, scope pay.Scope, id string) (pay.Withdrawal, error) {
+func (s *Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
@@ -110,24 +111,11 @@ func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdraw
 	return base.One(ctx, s.b, selectWithdrawalAt, WithdrawalsTable.Scan(s.b.Personal), account, ref)
 }
 
-// WithdrawalFilter selects withdrawals of one shop. Zero fields select all.
-type WithdrawalFilter struct {
-	Status   pay.WithdrawalStatus
-	Wallet   string
-	From, To time.Time // created at From or later, and before To
-	After    string    // ids older than this one
-	Limit    int
-	Offset   int
-}
-
 // List lists a shop's withdrawals, newest first, and counts what the
 // filter selects.
-func (s *Withdrawals) List(ctx context.Context, scope pay.Scope, f WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
-	to := int64(1<<63 - 1)
-	if !f.To.IsZero() {
-		to = table.Micros(f.To)
-	}
-	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, table.Micros(f.From), to}
+func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+	from, to := base.Bounds(f.Span)
+	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
 	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
 	if err != nil {
 		return nil, 0, err

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
@@ -66,7 +66,7 @@ var (
 
 // SealedOf is the table that a row of an id is in.
 func SealedOf(id string) Sealed {
-	if strings.HasPrefix(id, pay.AuditPrefix) {
+	if strings.HasPrefix(id, audit.AuditPrefix) {
 		return SealedAudit
 	}
 	return SealedTransfers
@@ -90,9 +90,9 @@ func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 
 // Chains holds rows that wait for a block: their ids and hashes by whose they
 // are.
-type Chains map[books.Tenant]map[string]string
+type Chains map[books.Purse]map[string]string
 
-func (c Chains) add(of books.Tenant, id, hash string) {
+func (c Chains) add(of books.Purse, id, hash string) {
 	if c[of] == nil {
 		c[of] = map[string]string{}
 	}
@@ -102,7 +102,7 @@ func (c Chains) add(of books.Tenant, id, hash string) {
 // doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
 func (c Chains) doc() string {
 	b := []byte{'{'}
-	for i, of := range slices.SortedFunc(maps.Keys(c), books.Tenant.Compare) {
+	for i, of := range slices.SortedFunc(maps.Keys(c), books.Purse.Compare) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -173,7 +173,7 @@ func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
 			return fmt.Errorf("mark %s: %q is no chain", m.ID, chain)
 		}
 		for id, hash := range rows {
-			into.add(books.Tenant{Merchant: merchant, Live: live}, id, hash)
+			into.add(books.Purse{Merchant: merchant, Live: live}, id, hash)
 		}
 	}
 	return nil
@@ -191,14 +191,14 @@ const (
 type Sealer struct {
 	Key     []byte // by which rows are sealed; set before anything is written
 	b       *base.Base
-	mu      sync.Mutex                 // held by Seal; owns heights
-	heights map[books.Tenant]seal.Head // of the chains, as they were last seen
-	last    atomic.Int64               // when this process made its last block, in microseconds
+	mu      sync.Mutex                // held by Seal; owns heights
+	heights map[books.Purse]seal.Head // of the chains, as they were last seen
+	last    atomic.Int64              // when this process made its last block, in microseconds
 }
 
 // NewSealer seals the rows of a database; nil is a key too, which everybody knows.
 func NewSealer(b *base.Base, key []byte) *Sealer {
-	return &Sealer{b: b, Key: key, heights: map[books.Tenant]seal.Head{}}
+	return &Sealer{b: b, Key: key, heights: map[books.Purse]seal.Head{}}
 }
 
 // Last is when this process made a block last; zero: not yet.
@@ -252,12 +252,12 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 // nextBlocks makes the blocks that follow the chains' heads, in the order in
 // which every node numbers them.
 func (s *Sealer) nextBlocks(ctx context.Context, h *seal.Hasher, waiting Chains, now time.Time) ([]seal.Block, error) {
-	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare))
+	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), books.Purse.Compare))
 	if err != nil {
 		return nil, err
 	}
 	var blocks []seal.Block
-	for _, of := range slices.SortedFunc(maps.Keys(waiting), books.Tenant.Compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(waiting), books.Purse.Compare) {
 		head := heads[of]
 		for ids := range slices.Chunk(slices.Sorted(maps.Keys(waiting[of])), blockRows) {
 			b := seal.Block{Merchant: of.Merchant, Live: of.Live, N: head.N + 1, At: table.Micros(now), Previous: head.Hash, Rows: map[string]string{}}
@@ -274,7 +274,7 @@ func (s *Sealer) nextBlocks(ctx context.Context, h *seal.Hasher, waiting Chains,
 
 // heads reads the newest blocks of chains. It tells when one is gone that this
 // process has seen: somebody cut the chain, or put back a backup.
-func (s *Sealer) heads(ctx context.Context, of []books.Tenant) (map[books.Tenant]seal.Head, error) {
+func (s *Sealer) heads(ctx context.Context, of []books.Purse) (map[books.Purse]seal.Head, error) {
 	asked := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
 		asked.Text(t.Merchant).Flag(t.Live).Next()
@@ -283,9 +283,9 @@ func (s *Sealer) heads(ctx context.Context, of []books.Tenant) (map[books.Tenant
 	if err != nil {
 		return nil, fmt.Errorf("read the heads of chains: %w", err)
 	}
-	heads := make(map[books.Tenant]seal.Head, len(list))
+	heads := make(map[books.Purse]seal.Head, len(list))
 	for _, head := range list {
-		heads[books.Tenant{Merchant: head.Merchant, Live: head.Live}] = head
+		heads[books.Purse{Merchant: head.Merchant, Live: head.Live}] = head
 	}
 	for _, t := range of {
 		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
@@ -321,7 +321,7 @@ const SealWork = "seals"
 var InsertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
 
 // Mark is the arguments of InsertMark: the hashes of rows that a commit writes.
-func (s *Sealer) Mark(money []*ledger.Transfer, acts []*pay.AuditEntry) []any {
+func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	written := Chains{}
 	h := seal.New(s.Key)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
@@ -346,7 +346,7 @@ func markRows[T any](h *seal.Hasher, into Chains, s Sealed, t *table.Table[T], i
 	r := engine.NewArrays(t.Columns, len(items))
 	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
 	for i := range items {
-		into.add(books.Tenant{Merchant: r.Texts[s.Merchant][i], Live: r.Bools[s.Live][i]}, r.Texts[s.ID][i], s.Hash(h, r, i))
+		into.add(books.Purse{Merchant: r.Texts[s.Merchant][i], Live: r.Bools[s.Live][i]}, r.Texts[s.ID][i], s.Hash(h, r, i))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -37,16 +39,16 @@ const (
 
 // parts are in the order in which they are looked at.
 var parts = lookedAt([]part{
-	{table: "audit_addresses", prefix: pay.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
-	{table: "audit_notes", prefix: pay.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
+	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
+	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
 	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
-	{table: "events", prefix: pay.EventPrefix, rules: eventRules},
-	{table: "deliveries", prefix: pay.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
+	{table: "events", prefix: hook.EventPrefix, rules: eventRules},
+	{table: "deliveries", prefix: hook.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
 	{table: "sessions", prefix: pay.SessionPrefix, rules: sessionRules},
 	{table: "files", prefix: pay.EvidencePrefix, rules: fileRules},
-	{table: "inbox", prefix: pay.InboxPrefix, rules: inboxRules},
+	{table: "inbox", prefix: hook.InboxPrefix, rules: inboxRules},
 	{table: "receipts", when: never, rules: receiptRules},
 	{table: "settlement_lines", when: never, rules: lineRules, tallies: []tally{lineTally, reserveTally}},
 	{table: "settlements", when: always, rules: settlementRules},
@@ -181,11 +183,11 @@ func (c *checker) look(ask engine.Asking, p part, from, before string) (broken [
 }
 
 // sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
-type sinceWhen map[books.Tenant]int64
+type sinceWhen map[books.Purse]int64
 
 func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, error) {
 	return nil, ask(selectUnclaimed, []any{from, before}, func(r engine.Row) error {
-		var of books.Tenant
+		var of books.Purse
 		var at int64
 		err := r.Scan(&of.Merchant, &of.Live, &at)
 		if first, known := c.unclaimedSince[of]; !known || at < first {
@@ -221,7 +223,7 @@ func (c *checker) whole(ctx context.Context) error {
 func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken []Broken, err error) {
 	err = c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
 		broken = nil
-		owners, err := collect(ask, selectOwners, func(r engine.Row) (of books.Tenant, err error) {
+		owners, err := collect(ask, selectOwners, func(r engine.Row) (of books.Purse, err error) {
 			err = r.Scan(&of.Merchant, &of.Live)
 			return of, err
 		})

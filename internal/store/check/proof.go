@@ -38,9 +38,9 @@ type ChainProof struct {
 	Sums  ledger.Balances `json:"sums"` // of the postings up to there, and of movements
 }
 
-func (p ChainProof) tenant() books.Tenant {
+func (p ChainProof) tenant() books.Purse {
 	merchant, live, _ := seal.ParseChain(p.Owner) // it was read
-	return books.Tenant{Merchant: merchant, Live: live}
+	return books.Purse{Merchant: merchant, Live: live}
 }
 
 // proofFile is a Proof as it is kept.
@@ -163,7 +163,7 @@ func (c *checker) measure(ask engine.Asking) error {
 
 // prove notes the chains as they were walked.
 func (w *walked) prove() {
-	owners := map[books.Tenant]bool{}
+	owners := map[books.Purse]bool{}
 	for of := range w.booked {
 		owners[of] = true
 	}
@@ -171,7 +171,7 @@ func (w *walked) prove() {
 		owners[of] = true
 	}
 	w.proved = nil
-	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Tenant.Compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Purse.Compare) {
 		head := w.heads[of]
 		w.proved = append(w.proved, ChainProof{seal.Chain(of.Merchant, of.Live), head.N, head.Hash, maps.Clone(w.booked[of])})
 	}

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/chain"
@@ -127,7 +127,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 }
 
 // Secrets lists the service's secrets, oldest first, without those that were dropped.
-func (r *Reader) Secrets(ctx context.Context) (list []pay.Sealed, err error) {
+func (r *Reader) Secrets(ctx context.Context) (list []tenant.Sealed, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
 		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))
 		return err

@@ -136,7 +136,7 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 func (c *checker) balances(ask engine.Asking, booked sums) error {
 	said := sums{}
 	err := ask(selectSaid, nil, func(r engine.Row) error {
-		var of books.Tenant
+		var of books.Purse
 		var account ledger.Account
 		var amount int64
 		err := r.Scan(&of.Merchant, &of.Live, &account, &amount)
@@ -146,14 +146,14 @@ func (c *checker) balances(ask engine.Asking, booked sums) error {
 	if err != nil {
 		return err
 	}
-	owners := map[books.Tenant]bool{}
+	owners := map[books.Purse]bool{}
 	for of := range said {
 		owners[of] = true
 	}
 	for of := range booked {
 		owners[of] = true
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Tenant.Compare) {
+	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Purse.Compare) {
 		for _, account := range ledger.Accounts() {
 			if is, sum := said[of][account], booked[of][account]; is != sum {
 				c.add(ruleBalance, of.Merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))

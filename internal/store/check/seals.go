@@ -55,9 +55,9 @@ var selectSaid = engine.Statement(`SELECT b.merchant, b.live, b.account, b.amoun
 const movementsCounted ledger.Account = "movements"
 
 // sums are what was booked, by owner and account.
-type sums map[books.Tenant]ledger.Balances
+type sums map[books.Purse]ledger.Balances
 
-func (s sums) add(of books.Tenant, account ledger.Account, amount int64) {
+func (s sums) add(of books.Purse, account ledger.Account, amount int64) {
 	if s[of] == nil {
 		s[of] = ledger.Balances{}
 	}
@@ -70,7 +70,7 @@ func (s sums) addTransfer(r *engine.Arrays, at int) {
 	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
 		return // somebody changed it: its hash does not fit
 	}
-	of := books.Tenant{Merchant: r.Texts[chain.SealedTransfers.Merchant][at], Live: r.Bools[chain.SealedTransfers.Live][at]}
+	of := books.Purse{Merchant: r.Texts[chain.SealedTransfers.Merchant][at], Live: r.Bools[chain.SealedTransfers.Live][at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
@@ -101,11 +101,11 @@ func columnOf(t chain.Sealed, name string) int {
 // walked is how far the chains were gone through, and what was found in them.
 type walked struct {
 	full    bool
-	proved  []ChainProof                // the chains at their heads, when all was walked
-	heads   map[books.Tenant]seal.Block // without rows
-	booked  sums                        // by the rows of all blocks up to the heads
-	known   map[books.Tenant]bool       // chains of an earlier check that were not met yet
-	touched map[string]bool             // what new transfers are named after or of
+	proved  []ChainProof               // the chains at their heads, when all was walked
+	heads   map[books.Purse]seal.Block // without rows
+	booked  sums                       // by the rows of all blocks up to the heads
+	known   map[books.Purse]bool       // chains of an earlier check that were not met yet
+	touched map[string]bool            // what new transfers are named after or of
 	ids     tallied
 	last    bool     // the last snapshot is read
 	fresh   []string // sealed rows that it found
@@ -113,7 +113,7 @@ type walked struct {
 
 // newWalked begins where an earlier check ended.
 func newWalked(since *Proof) walked {
-	w := walked{full: since == nil, heads: map[books.Tenant]seal.Block{}, booked: sums{}, known: map[books.Tenant]bool{}, touched: map[string]bool{}, ids: tallied{}}
+	w := walked{full: since == nil, heads: map[books.Purse]seal.Block{}, booked: sums{}, known: map[books.Purse]bool{}, touched: map[string]bool{}, ids: tallied{}}
 	if since == nil {
 		return w
 	}
@@ -194,9 +194,9 @@ func (c *checker) keptHeads(ctx context.Context) error {
 // walk goes through what follows the heads of all chains. snapshot reads one each time, or the
 // same again and again.
 func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) error) error) error {
-	of, first := books.Tenant{}, true
+	of, first := books.Purse{}, true
 	for {
-		var next books.Tenant
+		var next books.Purse
 		found := false
 		err := snapshot(func(ask engine.Asking) error {
 			found = false
@@ -229,7 +229,7 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 }
 
 // take keeps what a page of a chain had.
-func (c *checker) take(of books.Tenant, got page) {
+func (c *checker) take(of books.Purse, got page) {
 	w := &c.walked
 	c.addAll(got.broken)
 	delete(w.known, of)
@@ -266,7 +266,7 @@ func scanBlock(r engine.Row) (b seal.Block, err error) {
 }
 
 // blocks proves the blocks that follow a chain's head.
-func (c *checker) blocks(ask engine.Asking, of books.Tenant) (got page, err error) {
+func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error) {
 	last := c.walked.heads[of]
 	got.head, got.booked = last, sums{}
 	most := max(1, checkBlocks*c.rowsAtOnce/partRows)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	modernc "modernc.org/sqlite"
@@ -142,7 +142,7 @@ func warned(conn *pgxpool.Conn) bool {
 
 // ErrDown: the database cannot be reached now, or does not answer. Nothing was
 // written.
-var ErrDown error = pay.NewError(pay.CodeServiceUnavailable, "the database cannot be reached: retry with backoff")
+var ErrDown error = problem.New(problem.ServiceUnavailable, "the database cannot be reached: retry with backoff")
 
 // Rest pauses; false when that ends before.
 func Rest(pause time.Duration, end <-chan struct{}) bool {
@@ -158,4 +158,4 @@ func Rest(pause time.Duration, end <-chan struct{}) bool {
 
 // ErrBusy: the queue of changes is full, or the store is closing. Nothing
 // was written.
-var ErrBusy error = pay.NewError(pay.CodeServiceUnavailable, "the service is busy: retry with backoff")
+var ErrBusy error = problem.New(problem.ServiceUnavailable, "the service is busy: retry with backoff")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -61,7 +62,7 @@ type ClaimDocument struct {
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Silent, DueBy: table.Micros(c.DueBy), Evidence: SealEvidence(f.Personal, c.ID, c.Evidence),
+		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: SealEvidence(f.Personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }
@@ -69,7 +70,7 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 // Into is for table.Document.
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Silent, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
+	c.Freed, c.Call, c.Case, c.Previous, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
 	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
 	return nil
 }
@@ -105,7 +106,7 @@ var (
 )
 
 // Get reads one claim of a shop. ErrNotFound also where it is another's.
-func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim, error) {
+func (s *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
@@ -113,16 +114,6 @@ func (s *Claims) Get(ctx context.Context, scope pay.Scope, id string) (pay.Claim
 // loops; never for what a merchant asks.
 func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectAnyClaim, ClaimsTable.Scan(s.b.Personal), id)
-}
-
-// ClaimFilter selects claims. Empty fields select all.
-type ClaimFilter struct {
-	Status  pay.ClaimStatus
-	Kind    pay.ClaimKind
-	Payment string
-	After   string // ids older than this one
-	Limit   int
-	Offset  int
 }
 
 var (
@@ -138,7 +129,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 
 // List lists a shop's claims, newest first, and counts what the filter
 // selects.
-func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
 	if err != nil {
@@ -149,7 +140,7 @@ func (s *Claims) List(ctx context.Context, scope pay.Scope, f ClaimFilter) ([]pa
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
-func (s *Claims) ListAny(ctx context.Context, f ClaimFilter) ([]pay.Claim, error) {
+func (s *Claims) ListAny(ctx context.Context, f pay.ClaimFilter) ([]pay.Claim, error) {
 	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
@@ -178,7 +169,7 @@ WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a piece of evidence of a shop's claim. ErrNotFound
 // also where it is another's.
-func (s *Claims) File(ctx context.Context, scope pay.Scope, claim, evidence string) (pay.File, error) {
+func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }
 

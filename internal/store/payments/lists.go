@@ -9,35 +9,18 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// Filter selects payments of one shop. Empty fields select all.
-type Filter struct {
-	Status  pay.Status
-	Rail    string
-	Method  string
-	Country string // alpha-3
-	OrderID string
-	Email   string // in any case
-	// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
-	// what the shop asked for; zero: any.
-	Amount money.Amount
-	From   time.Time // created from then on, to the millisecond
-	To     time.Time // created before
-	After  string    // ids older than this one
-	Limit  int
-	Offset int
-}
-
 // LastID is above every payment's id.
 const LastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
-// bounds are the ids from and below which all selected ones are: ids sort by
+// paymentIDs are the ids from and below which all selected ones are: ids sort by
 // the time they were made.
-func (f Filter) bounds() (from, below string) {
+func paymentIDs(f pay.PaymentFilter) (from, below string) {
 	below = LastID
 	if !f.From.IsZero() {
 		from = id.From(pay.PaymentPrefix, f.From)
@@ -51,30 +34,24 @@ func (f Filter) bounds() (from, below string) {
 	return from, below
 }
 
-// ofKind reports whether the filter asks for more than a status and a time.
-func (f Filter) ofKind() bool { return f.Rail != "" || f.Method != "" || f.Country != "" }
-
-// found reports whether the filter asks for what no counter counts.
-func (f Filter) found() bool { return f.Email != "" || !f.Amount.IsZero() }
-
-// amounts are the arguments of sameAmount: the amount in USD, the amount in another currency, that
+// amountArgs are the arguments of sameAmount: the amount in USD, the amount in another currency, that
 // currency, and the amount as {asked doc} has it.
-func (f Filter) amounts() []any {
-	if f.Amount.IsZero() || f.Amount.Currency == money.USD {
-		return []any{f.Amount.Minor, int64(0), "", ""}
+func amountArgs(amount money.Amount) []any {
+	if amount.IsZero() || amount.Currency == money.USD {
+		return []any{amount.Minor, int64(0), "", ""}
 	}
-	asked := strings.Trim(table.Encode(amountDocOf(f.Amount)), "{}")
-	return []any{int64(0), f.Amount.Minor, string(f.Amount.Currency), asked}
+	asked := strings.Trim(table.Encode(amountDocOf(amount)), "{}")
+	return []any{int64(0), amount.Minor, string(amount.Currency), asked}
 }
 
-// email is the e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
-func (f Filter) email() string {
+// lowered is an e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
+func lowered(email string) string {
 	lower := strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			r += 'a' - 'A'
 		}
 		return r
-	}, f.Email)
+	}, email)
 	return strings.Trim(table.Encode(lower), `"`)
 }
 
@@ -134,10 +111,6 @@ func sameAmount(row string, from int) string {
 	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
 		row, from, from+1, from+2, from+3)
 }
-
-// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
-// more.
-const MostCounted = 10_000
 
 // countOf counts ids, and no more of them than so many.
 func countOf(ids string) string {
@@ -225,15 +198,15 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 // List lists a shop's payments, newest first.
-func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.Payment, error) {
-	from, below := f.bounds()
+func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+	from, below := paymentIDs(f)
 	switch {
 	case f.OrderID != "":
-		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(f.ofOrder(scope), f.Limit, f.Offset)...)
-	case f.found():
-		text, args := f.search(s, scope, [3]string{ListPaymentsByEmail, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
+	case f.Capped():
+		text, args := s.search(scope, f, [3]string{ListPaymentsByEmail, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
 		return base.AtMost(ctx, s.b, f.Limit, text, PaymentsTable.Reader(s.b.Personal), args...)
-	case f.ofKind():
+	case f.Rail != "" || f.Method != "" || f.Country != "":
 		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.Young())
 	}
@@ -242,20 +215,20 @@ func (s *Payments) List(ctx context.Context, scope pay.Scope, f Filter) ([]pay.P
 }
 
 // ofOrder are the arguments of byOrder.
-func (f Filter) ofOrder(scope pay.Scope) []any {
-	from, below := f.bounds()
-	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, f.email()}, f.amounts()...)
+func ofOrder(scope tenant.Scope, f pay.PaymentFilter) []any {
+	from, below := paymentIDs(f)
+	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}, amountArgs(f.Amount)...)
 }
 
 // search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
 // its arguments.
-func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, offset int) (text string, args []any) {
-	from, below := f.bounds()
+func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts [3]string, limit, offset int) (text string, args []any) {
+	from, below := paymentIDs(f)
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
-	amounts := f.amounts()
+	amounts := amountArgs(f.Amount)
 	switch {
 	case f.Email != "":
-		return texts[0], append(append(args, f.email()), amounts...)
+		return texts[0], append(append(args, lowered(f.Email)), amounts...)
 	case f.Amount.Currency == money.USD:
 		return texts[1], append(args, amounts[0])
 	}
@@ -265,21 +238,21 @@ func (f Filter) search(s *Payments, scope pay.Scope, texts [3]string, limit, off
 // Count counts what the filter selects, leaving After, Limit and
 // Offset aside. It adds up counters; what is scanned is at most half a day at
 // either end of a time that does not begin and end at midnight UTC, the
-// payments of one order, and MostCounted of each kind for an e-mail or an amount.
-func (s *Payments) Count(ctx context.Context, scope pay.Scope, f Filter) (int64, error) {
+// payments of one order, and pay.MostCounted of each kind for an e-mail or an amount.
+func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) (int64, error) {
 	f.After = ""
-	from, below := f.bounds()
+	from, below := paymentIDs(f)
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return base.One(ctx, s.b, countByOrder, base.ScanInt, f.ofOrder(scope)...)
-	case f.found():
-		text, args := f.search(s, scope, [3]string{CountByEmail, CountByAmount, CountByOtherAmount}, MostCounted, 0)
+		return base.One(ctx, s.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
+	case f.Capped():
+		text, args := s.search(scope, f, [3]string{CountByEmail, CountByAmount, CountByOtherAmount}, pay.MostCounted, 0)
 		return base.One(ctx, s.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())
 	}
-	first, last, ends := f.days()
+	first, last, ends := wholeDays(f.Span)
 	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
 	for _, e := range ends {
 		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
@@ -298,9 +271,9 @@ type end struct {
 // endOfDays is later than any day that is counted.
 const endOfDays = 1 << 40
 
-// days cuts the filter's time into whole days, from the first to below the last, and
+// wholeDays cuts a time into whole days, from the first to below the last, and
 // what its ends add to them.
-func (f Filter) days() (first, last int64, ends [2]end) {
+func wholeDays(f pay.Span) (first, last int64, ends [2]end) {
 	last = endOfDays
 	if !f.From.IsZero() {
 		first, ends[0] = upTo(f.From, -1) // of that day, what came before From

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -34,14 +35,14 @@ func paymentsIn(name string) table.Table[pay.Payment] {
 			f.Flag("live!", &p.Live)
 			f.Number("version", &p.Version)
 			table.Word(f, "status", &p.Status)
-			f.USD("amount!", &p.Amount)
-			f.Amount("amount_local!", "currency_local!", &p.Local)
-			f.Rate("rate!", &p.Rate)
-			f.Text("rail!", &p.RailID)
-			f.Text("method!", &p.Method)
-			f.Text("country!", &p.Country)
+			f.USD("amount!", &p.Price.Amount)
+			f.Amount("amount_local!", "currency_local!", &p.Price.Local)
+			f.Rate("rate!", &p.Price.Rate)
+			f.Text("rail!", &p.Way.RailID)
+			f.Text("method!", &p.Way.Method)
+			f.Text("country!", &p.Way.Country)
 			f.Text("order_id!", &p.OrderID)
-			f.Number("refunded", &p.Refunded)
+			f.Number("refunded", &p.Refunds.Local)
 			f.Number("sequence", &p.Sequence)
 			f.Time("due_at", &p.DueAt)
 			f.Time("unsure_at", &p.Unsure)
@@ -56,39 +57,39 @@ func paymentsIn(name string) table.Table[pay.Payment] {
 // paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
 // index reads it there.
 type paymentDoc struct {
-	Buyer     pay.Buyer       `json:"buyer"`
-	Fees      pay.Fees        `json:"fees"`
-	Reserve   int64           `json:"reserve,omitempty"`
-	Delay     time.Duration   `json:"delay"`
-	Window    time.Duration   `json:"window"`
-	Sync      bool            `json:"sync,omitempty"`
-	Hosted    bool            `json:"hosted,omitempty"`
-	Redirect  bool            `json:"redirect,omitempty"`
-	ReturnURL string          `json:"returnUrl,omitempty"`
-	Lang      string          `json:"lang,omitempty"`
-	FormURL   string          `json:"formUrl,omitempty"`
-	Data      pay.PaymentData `json:"data,omitzero"`
-	Attempts  []pay.Attempt   `json:"attempts,omitempty"`
-	Answered  pay.Status      `json:"answered,omitempty"`
-	Simulate  pay.Action      `json:"simulate,omitempty"`
-	Failure   *pay.Failure    `json:"failure,omitempty"`
-	Disputed  bool            `json:"disputed,omitempty"`
-	Challenge bool            `json:"challenge,omitempty"`
-	Captured  int             `json:"captured,omitempty"`
-	Given     pay.Parts       `json:"given,omitzero"`
-	OnRefund  pay.RefundFees  `json:"refundFees,omitempty"` // what becomes of the fees
-	Dispute   string          `json:"dispute,omitempty"`    // the claims that are open, for check
-	Disputes  []pay.Taking    `json:"disputes,omitempty"`
-	Held      []pay.Held      `json:"held,omitempty"`
-	Fee       int64           `json:"disputeFee,omitempty"`
-	RateFrom  string          `json:"rateFrom,omitempty"`
-	RateAt    int64           `json:"rateAt,omitempty"`
-	Strays    []strayDoc      `json:"strays,omitempty"`
-	After     string          `json:"after,omitempty"`
-	Erased    int64           `json:"erased,omitempty"`
-	Asked     *amountDoc      `json:"asked,omitempty"` // in the shop's currency
-	Purchase  *purchaseDoc    `json:"purchase,omitempty"`
-	Cancel    int64           `json:"cancelAsked,omitempty"`
+	Buyer     pay.Buyer         `json:"buyer"`
+	Fees      tenant.Fees       `json:"fees"`
+	Reserve   int64             `json:"reserve,omitempty"`
+	Delay     time.Duration     `json:"delay"`
+	Window    time.Duration     `json:"window"`
+	Sync      bool              `json:"sync,omitempty"`
+	Hosted    bool              `json:"hosted,omitempty"`
+	Strict    bool              `json:"redirect,omitempty"`
+	ReturnURL string            `json:"returnUrl,omitempty"`
+	Lang      string            `json:"lang,omitempty"`
+	FormURL   string            `json:"formUrl,omitempty"`
+	Data      pay.PaymentData   `json:"data,omitzero"`
+	Attempts  []pay.Attempt     `json:"attempts,omitempty"`
+	Answered  pay.Status        `json:"answered,omitempty"`
+	Action    string            `json:"simulate,omitempty"`
+	Failure   *pay.Failure      `json:"failure,omitempty"`
+	Disputed  bool              `json:"disputed,omitempty"`
+	Challenge bool              `json:"challenge,omitempty"`
+	Captured  int               `json:"captured,omitempty"`
+	Given     pay.Parts         `json:"given,omitzero"`
+	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what becomes of the fees
+	Dispute   string            `json:"dispute,omitempty"`    // the claims that are open, for check
+	Disputes  []pay.Taking      `json:"disputes,omitempty"`
+	Held      []pay.Held        `json:"held,omitempty"`
+	Fee       int64             `json:"disputeFee,omitempty"`
+	RateFrom  string            `json:"rateFrom,omitempty"`
+	RateAt    int64             `json:"rateAt,omitempty"`
+	Strays    []strayDoc        `json:"strays,omitempty"`
+	After     string            `json:"after,omitempty"`
+	Erased    int64             `json:"erased,omitempty"`
+	Asked     *amountDoc        `json:"asked,omitempty"` // in the shop's currency
+	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
+	Cancel    int64             `json:"cancelAsked,omitempty"`
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -100,13 +101,13 @@ type paymentDoc struct {
 
 func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 	*d = paymentDoc{
-		Buyer: p.Buyer, Fees: p.Fees, Reserve: p.Reserve, Delay: p.Delay, Window: p.Window, Sync: p.Sync,
-		Hosted: p.Hosted, Redirect: p.Redirect, ReturnURL: p.ReturnURL, Lang: p.Lang, FormURL: p.FormURL, Data: p.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Simulate: p.Simulate, Failure: p.Failure, Disputed: p.Disputed, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Given, OnRefund: p.RefundFees,
-		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes, Held: p.Held, Fee: p.DisputeFee,
-		RateFrom: p.RateSource, RateAt: table.Micros(p.RateAt), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
-		Asked: amountDocOf(p.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
+		Buyer: p.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
+		Hosted: p.Page.Hosted, Strict: p.Script.Strict, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
+		Attempts: p.Attempts, Answered: p.Answered, Action: p.Script.Action, Failure: p.Failure, Disputed: p.Disputes.Any, Challenge: p.Challenged,
+		Captured: p.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
+		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
+		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
+		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
 		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
 		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
 	}
@@ -114,13 +115,13 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 
 func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Stored = p.Status
-	p.Buyer, p.Fees, p.Reserve, p.Delay, p.Window, p.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
-	p.Hosted, p.Redirect, p.ReturnURL, p.Lang, p.FormURL, p.Data = d.Hosted, d.Redirect, d.ReturnURL, d.Lang, d.FormURL, d.Data
-	p.Attempts, p.Answered, p.Simulate, p.Failure, p.Disputed, p.Challenged = d.Attempts, d.Answered, d.Simulate, d.Failure, d.Disputed, d.Challenge
-	p.Captured, p.Given, p.RefundFees, p.Disputes, p.Held, p.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
-	p.RateSource, p.RateAt = d.RateFrom, table.FromMicros(d.RateAt)
+	p.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
+	p.Page.Hosted, p.Script, p.Page.ReturnURL, p.Page.Lang, p.Page.FormURL, p.Page.Data = d.Hosted, pay.Script{Action: d.Action, Strict: d.Strict}, d.ReturnURL, d.Lang, d.FormURL, d.Data
+	p.Attempts, p.Answered, p.Failure, p.Disputes.Any, p.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
+	p.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
+	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)
 	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
-	p.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
+	p.Price.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
 	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
 	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
 	return nil
@@ -156,7 +157,7 @@ UNION ALL
 SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads one payment of a shop. ErrNotFound also where it is another's.
-func (s *Payments) Get(ctx context.Context, scope pay.Scope, id string) (pay.Payment, error) {
+func (s *Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -84,7 +85,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's confirmations that wait for the operator.
-func (s *Receipts) Mismatched(ctx context.Context, scope pay.Scope) (Mismatched, error) {
+func (s *Receipts) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
 	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -75,7 +76,7 @@ func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) 
 }
 
 // Get reads a shop's session. ErrNotFound also where it is another's.
-func (s *Sessions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Session, error) {
+func (s *Sessions) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSession, SessionsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -11,13 +12,13 @@ import (
 
 // AccountsTable is the table provider_accounts.
 // A new account is guarded too: an id is given once, for good.
-var AccountsTable = table.Describe(table.Table[pay.ProviderAccount]{
+var AccountsTable = table.Describe(table.Table[acquirer.Account]{
 	Name:    "provider_accounts",
-	Of:      func(c *pay.Change) []pay.ProviderAccount { return c.Accounts },
-	ID:      func(a *pay.ProviderAccount) string { return a.ID },
-	Version: func(a *pay.ProviderAccount) int64 { return a.Version },
+	Of:      func(c *pay.Change) []acquirer.Account { return c.Accounts },
+	ID:      func(a *acquirer.Account) string { return a.ID },
+	Version: func(a *acquirer.Account) int64 { return a.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, a *pay.ProviderAccount) {
+	Fields: func(f *table.Fields, a *acquirer.Account) {
 		f.Text("id!", &a.ID)
 		f.Number("version", &a.Version)
 		f.Text("adapter!", &a.Adapter)
@@ -35,16 +36,16 @@ var AccountsTable = table.Describe(table.Table[pay.ProviderAccount]{
 })
 
 type accountDoc struct {
-	BaseURL string          `json:"baseUrl,omitempty"`
-	Rails   []string        `json:"rails,omitempty"`
-	Terms   []pay.RailTerms `json:"terms,omitempty"`
+	BaseURL string               `json:"baseUrl,omitempty"`
+	Rails   []string             `json:"rails,omitempty"`
+	Terms   []acquirer.RailTerms `json:"terms,omitempty"`
 }
 
-func (d *accountDoc) Of(_ *table.Fields, a *pay.ProviderAccount) {
+func (d *accountDoc) Of(_ *table.Fields, a *acquirer.Account) {
 	*d = accountDoc{a.BaseURL, a.Rails, a.Terms}
 }
 
-func (d *accountDoc) Into(_ *table.Fields, a *pay.ProviderAccount) error {
+func (d *accountDoc) Into(_ *table.Fields, a *acquirer.Account) error {
 	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
 	return nil
 }
@@ -63,12 +64,12 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 )
 
 // List reads all provider accounts, the removed ones too.
-func (s *Accounts) List(ctx context.Context) ([]pay.ProviderAccount, error) {
+func (s *Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
 	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound where there never was one.
-func (s *Accounts) Get(ctx context.Context, id string) (pay.ProviderAccount, error) {
+func (s *Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
 	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
 }
 

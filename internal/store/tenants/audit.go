@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // AuditTable is the table audit.
-var AuditTable = table.Describe(table.Table[pay.AuditEntry]{
+var AuditTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit",
 	Of:   Audits,
 	ID:   auditID,
-	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+	Fields: func(f *table.Fields, e *audit.Entry) {
 		f.Text("id!", &e.ID)
 		f.Text("merchant!", &e.Merchant)
 		f.Text("shop!", &e.Shop)
@@ -39,17 +40,17 @@ var AuditTable = table.Describe(table.Table[pay.AuditEntry]{
 })
 
 // Audits are the entries of a change.
-func Audits(c *pay.Change) []pay.AuditEntry { return c.Audit }
-func auditID(e *pay.AuditEntry) string      { return e.ID }
+func Audits(c *pay.Change) []audit.Entry { return c.Audit }
+func auditID(e *audit.Entry) string      { return e.ID }
 
 // AddressesTable is the table audit_addresses.
 // AddressesTable has the addresses that entries are about, apart from what is sealed of them.
-var AddressesTable = table.Describe(table.Table[pay.AuditEntry]{
+var AddressesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_addresses",
 	Of:   Audits,
-	Only: func(e *pay.AuditEntry) bool { return e.By.IP != "" },
+	Only: func(e *audit.Entry) bool { return e.By.IP != "" },
 	ID:   auditID,
-	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+	Fields: func(f *table.Fields, e *audit.Entry) {
 		f.Text("id!", &e.ID)
 		f.Text("address!", &e.By.IP)
 		f.Text("salt!", &e.Salt)
@@ -58,12 +59,12 @@ var AddressesTable = table.Describe(table.Table[pay.AuditEntry]{
 
 // NotesTable is the table audit_notes.
 // NotesTable has what operators wrote, in the same way.
-var NotesTable = table.Describe(table.Table[pay.AuditEntry]{
+var NotesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_notes",
 	Of:   Audits,
-	Only: func(e *pay.AuditEntry) bool { return e.Note != "" },
+	Only: func(e *audit.Entry) bool { return e.Note != "" },
 	ID:   auditID,
-	Fields: func(f *table.Fields, e *pay.AuditEntry) {
+	Fields: func(f *table.Fields, e *audit.Entry) {
 		f.Text("id!", &e.ID)
 		f.Text("object!", &e.Object)
 		f.Text("note!", &e.Note)
@@ -87,9 +88,9 @@ WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
 // List lists what was done, oldest first, from behind the entry after; all
 // merchants' where merchant is empty. It is for the operator.
-func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]pay.AuditEntry, error) {
+func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
 	scan := AuditTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (pay.AuditEntry, error) {
+	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (audit.Entry, error) {
 		var address, note string
 		e, err := scan(table.With(table.With(r, &note), &address))
 		e.By.IP = address

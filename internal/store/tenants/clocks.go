@@ -4,19 +4,20 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // ClocksTable is the table clocks.
-var ClocksTable = table.Describe(table.Table[pay.Clock]{
+var ClocksTable = table.Describe(table.Table[tenant.Clock]{
 	Name:    "clocks",
-	Of:      func(c *pay.Change) []pay.Clock { return c.Clocks },
-	ID:      func(v *pay.Clock) string { return v.Merchant },
-	Version: func(v *pay.Clock) int64 { return v.Version },
+	Of:      func(c *pay.Change) []tenant.Clock { return c.Clocks },
+	ID:      func(v *tenant.Clock) string { return v.Merchant },
+	Version: func(v *tenant.Clock) int64 { return v.Version },
 	Met:     table.StaleAnyhow,
-	Fields: func(f *table.Fields, v *pay.Clock) {
+	Fields: func(f *table.Fields, v *tenant.Clock) {
 		f.Text("id!", &v.Merchant)
 		f.Number("version", &v.Version)
 		f.Duration("advance", &v.Advance)
@@ -29,12 +30,12 @@ var (
 )
 
 // Get reads a merchant's test clock. ErrNotFound where it was never moved.
-func (s *Clocks) Get(ctx context.Context, merchant string) (pay.Clock, error) {
+func (s *Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
 	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
 }
 
 // List reads the test clocks that were moved. Leases heed them from then on.
-func (s *Clocks) List(ctx context.Context) ([]pay.Clock, error) {
+func (s *Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 	list, err := base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
 	if err == nil {
 		s.b.Clocked.Store(len(list) > 0)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -42,16 +43,16 @@ var (
 var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
 
 type noticeDoc struct {
-	To          string       `json:"to"`
-	Language    pay.Language `json:"language"`
-	Merchant    string       `json:"merchant"`
-	Wallet      string       `json:"wallet"`
-	Network     string       `json:"network"`
-	Currency    string       `json:"currency"`
-	Destination string       `json:"destination"`
-	Key         string       `json:"key"`
-	AddedAt     int64        `json:"addedAt"`
-	ActiveAt    int64        `json:"activeAt"`
+	To          string          `json:"to"`
+	Language    tenant.Language `json:"language"`
+	Merchant    string          `json:"merchant"`
+	Wallet      string          `json:"wallet"`
+	Network     string          `json:"network"`
+	Currency    string          `json:"currency"`
+	Destination string          `json:"destination"`
+	Key         string          `json:"key"`
+	AddedAt     int64           `json:"addedAt"`
+	ActiveAt    int64           `json:"activeAt"`
 }
 
 // writeNotice is what an e-mail tells, as it is stored; {} where it tells nothing any more.

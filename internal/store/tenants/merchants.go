@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // MerchantsTable is the table merchants.
-var MerchantsTable = table.Describe(table.Table[pay.Merchant]{
+var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 	Name:    "merchants",
-	Of:      func(c *pay.Change) []pay.Merchant { return c.Merchants },
-	ID:      func(m *pay.Merchant) string { return m.ID },
-	Version: func(m *pay.Merchant) int64 { return m.Version },
-	Fields: func(f *table.Fields, m *pay.Merchant) {
+	Of:      func(c *pay.Change) []tenant.Merchant { return c.Merchants },
+	ID:      func(m *tenant.Merchant) string { return m.ID },
+	Version: func(m *tenant.Merchant) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *tenant.Merchant) {
 		f.Text("id!", &m.ID)
 		f.Number("version", &m.Version)
 		f.Text("name", &m.Name)
@@ -34,12 +35,12 @@ var MerchantsTable = table.Describe(table.Table[pay.Merchant]{
 })
 
 // ShopsTable is the table shops.
-var ShopsTable = table.Describe(table.Table[pay.Shop]{
+var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 	Name:    "shops",
-	Of:      func(c *pay.Change) []pay.Shop { return c.Shops },
-	ID:      func(v *pay.Shop) string { return v.ID },
-	Version: func(v *pay.Shop) int64 { return v.Version },
-	Fields: func(f *table.Fields, v *pay.Shop) {
+	Of:      func(c *pay.Change) []tenant.Shop { return c.Shops },
+	ID:      func(v *tenant.Shop) string { return v.ID },
+	Version: func(v *tenant.Shop) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *tenant.Shop) {
 		f.Text("id!", &v.ID)
 		f.Number("version", &v.Version)
 		f.Text("merchant!", &v.Merchant)
@@ -51,12 +52,12 @@ var ShopsTable = table.Describe(table.Table[pay.Shop]{
 })
 
 // LogosTable is the table logos.
-var LogosTable = table.Describe(table.Table[pay.Logo]{
+var LogosTable = table.Describe(table.Table[tenant.Logo]{
 	Name: "logos",
-	Of:   func(c *pay.Change) []pay.Logo { return c.Logos },
-	ID:   func(l *pay.Logo) string { return l.ID },
+	Of:   func(c *pay.Change) []tenant.Logo { return c.Logos },
+	ID:   func(l *tenant.Logo) string { return l.ID },
 	Met:  table.Stays,
-	Fields: func(f *table.Fields, l *pay.Logo) {
+	Fields: func(f *table.Fields, l *tenant.Logo) {
 		f.Text("id!", &l.ID)
 		f.Text("kind!", &l.Kind)
 		f.Bytes("body!", &l.Body)
@@ -64,12 +65,12 @@ var LogosTable = table.Describe(table.Table[pay.Logo]{
 })
 
 // KeysTable is the table keys.
-var KeysTable = table.Describe(table.Table[pay.Key]{
+var KeysTable = table.Describe(table.Table[tenant.Key]{
 	Name:    "keys",
-	Of:      func(c *pay.Change) []pay.Key { return c.Keys },
-	ID:      func(k *pay.Key) string { return k.ID },
-	Version: func(k *pay.Key) int64 { return k.Version },
-	Fields: func(f *table.Fields, k *pay.Key) {
+	Of:      func(c *pay.Change) []tenant.Key { return c.Keys },
+	ID:      func(k *tenant.Key) string { return k.ID },
+	Version: func(k *tenant.Key) int64 { return k.Version },
+	Fields: func(f *table.Fields, k *tenant.Key) {
 		f.Text("id!", &k.ID)
 		f.Text("merchant!", &k.Merchant)
 		f.Text("shop!", &k.Shop)
@@ -81,8 +82,8 @@ var KeysTable = table.Describe(table.Table[pay.Key]{
 		f.Time("created_at!", &k.CreatedAt)
 		f.Time("revoked_at", &k.RevokedAt)
 		f.Time("ends_at", &k.EndsAt)
-		f.Converted("rights", func() string { return pay.WriteRights(k.Rights) }, func(text string) (err error) {
-			k.Rights, err = pay.ParseRights(text)
+		f.Converted("rights", func() string { return tenant.WriteRights(k.Rights) }, func(text string) (err error) {
+			k.Rights, err = tenant.ParseRights(text)
 			return err
 		})
 		f.Text("successor", &k.Successor)
@@ -90,12 +91,12 @@ var KeysTable = table.Describe(table.Table[pay.Key]{
 })
 
 // LoginsTable is the table logins.
-var LoginsTable = table.Describe(table.Table[pay.Login]{
+var LoginsTable = table.Describe(table.Table[tenant.Login]{
 	Name:    "logins",
-	Of:      func(c *pay.Change) []pay.Login { return c.Logins },
-	ID:      func(l *pay.Login) string { return l.ID },
-	Version: func(l *pay.Login) int64 { return l.Version },
-	Fields: func(f *table.Fields, l *pay.Login) {
+	Of:      func(c *pay.Change) []tenant.Login { return c.Logins },
+	ID:      func(l *tenant.Login) string { return l.ID },
+	Version: func(l *tenant.Login) int64 { return l.Version },
+	Fields: func(f *table.Fields, l *tenant.Login) {
 		f.Text("id!", &l.ID)
 		f.Text("merchant!", &l.Merchant)
 		f.Text("shop!", &l.Shop)
@@ -113,14 +114,14 @@ var (
 )
 
 // Get reads a merchant by id.
-func (s *Merchants) Get(ctx context.Context, id string) (pay.Merchant, error) {
+func (s *Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error) {
 	return base.One(ctx, s.b, selectMerchant, MerchantsTable.Scan(s.b.Personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, from behind one.
-func (s *Merchants) List(ctx context.Context, after string, limit int) ([]pay.Merchant, error) {
+func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
 	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
 }
 
@@ -139,17 +140,17 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's picture.
-func (s *Merchants) Logo(ctx context.Context, id string) (pay.Logo, error) {
+func (s *Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
 	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
 }
 
 // Shop reads a shop by id.
-func (s *Merchants) Shop(ctx context.Context, id string) (pay.Shop, error) {
+func (s *Merchants) Shop(ctx context.Context, id string) (tenant.Shop, error) {
 	return base.One(ctx, s.b, selectShop, ShopsTable.Scan(s.b.Personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s *Merchants) Shops(ctx context.Context, merchant string) ([]pay.Shop, error) {
+func (s *Merchants) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
 	return base.Many(ctx, s.b, selectShops, ShopsTable.Scan(s.b.Personal), merchant)
 }
 
@@ -161,22 +162,22 @@ var (
 )
 
 // ByHash reads a key by its keyed hash.
-func (s *Keys) ByHash(ctx context.Context, hash string) (pay.Key, error) {
+func (s *Keys) ByHash(ctx context.Context, hash string) (tenant.Key, error) {
 	return base.One(ctx, s.b, selectKeyByHash, KeysTable.Scan(s.b.Personal), hash)
 }
 
 // Get reads a key by id.
-func (s *Keys) Get(ctx context.Context, id string) (pay.Key, error) {
+func (s *Keys) Get(ctx context.Context, id string) (tenant.Key, error) {
 	return base.One(ctx, s.b, selectKey, KeysTable.Scan(s.b.Personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
-func (s *Keys) List(ctx context.Context, merchant string) ([]pay.Key, error) {
+func (s *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) {
 	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
 }
 
 // Shown lists the keys that are shown so, those that are revoked too: ten at most.
-func (s *Keys) Shown(ctx context.Context, preview string) ([]pay.Key, error) {
+func (s *Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
 	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
 }
 
@@ -188,13 +189,13 @@ var (
 )
 
 // Login reads the login that a refresh token belongs to.
-func (s *Keys) Login(ctx context.Context, id string) (pay.Login, error) {
+func (s *Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
 	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
 }
 
 // GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
 // key alone where one is named.
-func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]pay.Login, error) {
+func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
 	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -11,13 +12,13 @@ import (
 
 // OperatorsTable is the table operators.
 // A new operator is guarded too: of two who add the same name one loses.
-var OperatorsTable = table.Describe(table.Table[pay.Operator]{
+var OperatorsTable = table.Describe(table.Table[tenant.Operator]{
 	Name:    "operators",
-	Of:      func(c *pay.Change) []pay.Operator { return c.Operators },
-	ID:      func(o *pay.Operator) string { return o.Name },
-	Version: func(o *pay.Operator) int64 { return o.Version },
+	Of:      func(c *pay.Change) []tenant.Operator { return c.Operators },
+	ID:      func(o *tenant.Operator) string { return o.Name },
+	Version: func(o *tenant.Operator) int64 { return o.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, o *pay.Operator) {
+	Fields: func(f *table.Fields, o *tenant.Operator) {
 		f.Text("id!", &o.Name)
 		f.Number("version", &o.Version)
 		f.Text("hash", &o.Hash)
@@ -36,17 +37,17 @@ var (
 )
 
 // List lists all operators by name, the removed ones too.
-func (s *Operators) List(ctx context.Context) ([]pay.Operator, error) {
+func (s *Operators) List(ctx context.Context) ([]tenant.Operator, error) {
 	return base.Many(ctx, s.b, listOperators, OperatorsTable.Scan(s.b.Personal))
 }
 
 // Get reads an operator by name. ErrNotFound where there never was one.
-func (s *Operators) Get(ctx context.Context, name string) (pay.Operator, error) {
+func (s *Operators) Get(ctx context.Context, name string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperator, OperatorsTable.Scan(s.b.Personal), name)
 }
 
 // ByHash finds who has a token, by its keyed hash.
-func (s *Operators) ByHash(ctx context.Context, hash string) (pay.Operator, error) {
+func (s *Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperatorByHash, OperatorsTable.Scan(s.b.Personal), hash)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -14,13 +15,13 @@ import (
 
 // SecretsTable is the table secrets.
 // Of two nodes that make a secret of one name, or note a use at once, one loses.
-var SecretsTable = table.Describe(table.Table[pay.Sealed]{
+var SecretsTable = table.Describe(table.Table[tenant.Sealed]{
 	Name:    "secrets",
-	Of:      func(c *pay.Change) []pay.Sealed { return c.Sealed },
-	ID:      func(v *pay.Sealed) string { return v.ID },
-	Version: func(v *pay.Sealed) int64 { return v.Version },
+	Of:      func(c *pay.Change) []tenant.Sealed { return c.Sealed },
+	ID:      func(v *tenant.Sealed) string { return v.ID },
+	Version: func(v *tenant.Sealed) int64 { return v.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, v *pay.Sealed) {
+	Fields: func(f *table.Fields, v *tenant.Sealed) {
 		f.Text("id!", &v.ID)
 		f.Number("version", &v.Version)
 		f.Bytes("sealed", &v.Text)
@@ -29,13 +30,13 @@ var SecretsTable = table.Describe(table.Table[pay.Sealed]{
 })
 
 // KeyUsesTable is the table key_uses.
-var KeyUsesTable = table.Describe(table.Table[pay.KeyUse]{
+var KeyUsesTable = table.Describe(table.Table[tenant.KeyUse]{
 	Name:    "key_uses",
-	Of:      func(c *pay.Change) []pay.KeyUse { return c.KeyUses },
-	ID:      func(u *pay.KeyUse) string { return u.ID() },
-	Version: func(u *pay.KeyUse) int64 { return u.Version },
+	Of:      func(c *pay.Change) []tenant.KeyUse { return c.KeyUses },
+	ID:      func(u *tenant.KeyUse) string { return u.ID() },
+	Version: func(u *tenant.KeyUse) int64 { return u.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, u *pay.KeyUse) {
+	Fields: func(f *table.Fields, u *tenant.KeyUse) {
 		f.Written("id!", u.ID())
 		f.Number("version", &u.Version)
 		f.Text("key_id!", &u.Key)
@@ -58,14 +59,14 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 )
 
 // List lists the service's secrets, oldest first, without those that were dropped.
-func (s *Secrets) List(ctx context.Context) ([]pay.Sealed, error) {
+func (s *Secrets) List(ctx context.Context) ([]tenant.Sealed, error) {
 	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
 }
 
 // Uses reads uses of keys as they were noted, by id, and counts from how many addresses
 // each of the keys was used.
-func (s *Keys) Uses(ctx context.Context, uses []pay.KeyUse) (known map[string]pay.KeyUse, addresses map[string]int64, err error) {
-	known, addresses = map[string]pay.KeyUse{}, map[string]int64{}
+func (s *Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
+	known, addresses = map[string]tenant.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
 		ids.Text(u.ID()).Next()

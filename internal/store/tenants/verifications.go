@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // VerificationsTable is the table verifications.
-var VerificationsTable = table.Describe(table.Table[pay.Verification]{
+var VerificationsTable = table.Describe(table.Table[tenant.Verification]{
 	Name:    "verifications",
-	Of:      func(c *pay.Change) []pay.Verification { return c.Verifications },
-	ID:      func(v *pay.Verification) string { return v.ID },
-	Version: func(v *pay.Verification) int64 { return v.Version },
+	Of:      func(c *pay.Change) []tenant.Verification { return c.Verifications },
+	ID:      func(v *tenant.Verification) string { return v.ID },
+	Version: func(v *tenant.Verification) int64 { return v.Version },
 	Met:     table.DuplicateAnyhow,
-	Fields: func(f *table.Fields, v *pay.Verification) {
+	Fields: func(f *table.Fields, v *tenant.Verification) {
 		f.Text("id!", &v.ID)
 		f.Text("merchant!", &v.Merchant)
 		f.Flag("live!", &v.Live)
@@ -32,18 +33,18 @@ var VerificationsTable = table.Describe(table.Table[pay.Verification]{
 })
 
 type verificationDoc struct {
-	Subject      pay.KYCSubject `json:"subject"`
-	ReturnURL    string         `json:"returnUrl,omitempty"`
-	ErrorCode    string         `json:"errorCode,omitempty"`
-	ErrorMessage string         `json:"errorMessage,omitempty"`
-	Expires      int64          `json:"expires"`
+	Subject      tenant.KYCSubject `json:"subject"`
+	ReturnURL    string            `json:"returnUrl,omitempty"`
+	ErrorCode    string            `json:"errorCode,omitempty"`
+	ErrorMessage string            `json:"errorMessage,omitempty"`
+	Expires      int64             `json:"expires"`
 }
 
-func (d *verificationDoc) Of(_ *table.Fields, v *pay.Verification) {
+func (d *verificationDoc) Of(_ *table.Fields, v *tenant.Verification) {
 	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, table.Micros(v.ExpiresAt)}
 }
 
-func (d *verificationDoc) Into(_ *table.Fields, v *pay.Verification) error {
+func (d *verificationDoc) Into(_ *table.Fields, v *tenant.Verification) error {
 	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
 	v.ExpiresAt = table.FromMicros(d.Expires)
 	return nil
@@ -62,24 +63,24 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Get reads a merchant's verification: whichever shop began it.
-func (s *Verifications) Get(ctx context.Context, scope pay.Scope, id string) (pay.Verification, error) {
+func (s *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for
 // who has its page's token.
-func (s *Verifications) Any(ctx context.Context, id string) (pay.Verification, error) {
+func (s *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads the one that a merchant has not finished.
-func (s *Verifications) Open(ctx context.Context, scope pay.Scope) (pay.Verification, error) {
+func (s *Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads which levels a merchant has been verified at.
-func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCLevel, error) {
-	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l pay.KYCLevel, err error) {
+func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
+	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l tenant.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -87,12 +88,12 @@ func (s *Verifications) Levels(ctx context.Context, scope pay.Scope) ([]pay.KYCL
 
 // List lists the newest of all tenants for the operator. An empty
 // status or merchant selects all.
-func (s *Verifications) List(ctx context.Context, status pay.VerificationStatus, merchant string, limit int) ([]pay.Verification, error) {
+func (s *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
 }
 
 // Lease takes verifications that nobody finished in time.
-func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Verification, error) {
+func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
 	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -15,12 +17,12 @@ import (
 )
 
 // DeliveriesTable is the table deliveries.
-var DeliveriesTable = table.Describe(table.Table[pay.Delivery]{
+var DeliveriesTable = table.Describe(table.Table[hook.Delivery]{
 	Name:    "deliveries",
-	Of:      func(c *pay.Change) []pay.Delivery { return c.Deliveries },
-	ID:      func(d *pay.Delivery) string { return d.ID },
-	Version: func(d *pay.Delivery) int64 { return d.Version },
-	Fields: func(f *table.Fields, d *pay.Delivery) {
+	Of:      func(c *pay.Change) []hook.Delivery { return c.Deliveries },
+	ID:      func(d *hook.Delivery) string { return d.ID },
+	Version: func(d *hook.Delivery) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *hook.Delivery) {
 		f.Text("id!", &d.ID)
 		f.Text("merchant!", &d.Merchant)
 		f.Text("shop!", &d.Shop)
@@ -40,31 +42,27 @@ var DeliveriesTable = table.Describe(table.Table[pay.Delivery]{
 })
 
 type deliveryDoc struct {
-	LastAt      int64           `json:"lastAt,omitempty"`
-	DeliveredAt int64           `json:"deliveredAt,omitempty"`
-	LastCode    int             `json:"lastCode,omitempty"`
-	LastError   string          `json:"lastError,omitempty"`
-	LastMs      int64           `json:"lastMs,omitempty"`
-	Snippet     string          `json:"snippet,omitempty"`
-	Earlier     []pay.Attempted `json:"earlier,omitempty"`
-	Urgent      bool            `json:"urgent,omitempty"`
+	LastAt      int64            `json:"lastAt,omitempty"`
+	DeliveredAt int64            `json:"deliveredAt,omitempty"`
+	LastCode    int              `json:"lastCode,omitempty"`
+	LastError   string           `json:"lastError,omitempty"`
+	LastMs      int64            `json:"lastMs,omitempty"`
+	Snippet     string           `json:"snippet,omitempty"`
+	Earlier     []hook.Attempted `json:"earlier,omitempty"`
+	Urgent      bool             `json:"urgent,omitempty"`
 }
 
-func (d *deliveryDoc) Of(_ *table.Fields, v *pay.Delivery) {
+func (d *deliveryDoc) Of(_ *table.Fields, v *hook.Delivery) {
 	*d = deliveryDoc{table.Micros(v.LastAt), table.Micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
 }
 
-func (d *deliveryDoc) Into(_ *table.Fields, v *pay.Delivery) error {
+func (d *deliveryDoc) Into(_ *table.Fields, v *hook.Delivery) error {
 	v.Stored = v.Status
 	v.LastAt, v.DeliveredAt = table.FromMicros(d.LastAt), table.FromMicros(d.DeliveredAt)
 	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
 	v.Earlier, v.Urgent = d.Earlier, d.Urgent
 	return nil
 }
-
-// DeliveryLease is how long the node that wrote an event has to send it before
-// another one may: longer than a try may take.
-const DeliveryLease = 30 * time.Second
 
 // scanDispatch returns what reads deliveries with what is sent.
 func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
@@ -88,13 +86,13 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
-func (s *Deliveries) Any(ctx context.Context, id string) (pay.Delivery, error) {
+func (s *Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) {
 	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with what is sent.
 // ErrNotFound also where it is another's.
-func (s *Deliveries) Get(ctx context.Context, scope pay.Scope, subscription, id string) (Dispatch, error) {
+func (s *Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
 	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
@@ -162,10 +160,10 @@ var selectAhead = engine.Statement(`
 SELECT ` + DeliveriesTable.List + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
-// Ahead reads those of at most pay.MostBefore deliveries that were not tried yet, or
+// Ahead reads those of at most hook.MostBefore deliveries that were not tried yet, or
 // are to be tried a second time. What waits for its endpoint is left out.
-func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]pay.Delivery, error) {
-	args := make([]any, pay.MostBefore)
+func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
+	args := make([]any, hook.MostBefore)
 	for i := range args {
 		args[i] = ""
 		if i < len(ids) {
@@ -189,35 +187,13 @@ func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time
 	return list, err
 }
 
-// DeliveryFilter selects deliveries of one subscription. Empty fields select
-// all.
-type DeliveryFilter struct {
-	Status pay.DeliveryStatus
-	Type   pay.EventType
-	From   time.Time    // created from
-	To     time.Time    // created before
-	After  pay.Delivery // older than this one; the zero value: all
-	Limit  int
-	Offset int
-}
-
-// beyond is after every time that is stored: in the year 9999.
-const beyond = 253402300799_000000
-
-func (f DeliveryFilter) bounds() (from, to int64) {
-	if to = table.Micros(f.To); f.To.IsZero() {
-		to = beyond
-	}
-	return table.Micros(f.From), to
-}
-
 // listDeliveries reads newest first. There is one index, by status and event;
 // each kind gives its newest rows and the best of them are kept, so that a rare
 // kind is found without looking at the others.
 var listDeliveries = engine.Statement(func() string {
 	var parts []string
-	for _, status := range pay.DeliveryStatuses() {
-		for _, kind := range pay.EventTypes() {
+	for _, status := range hook.DeliveryStatuses() {
+		for _, kind := range hook.EventTypes() {
 			parts = append(parts, fmt.Sprintf(`
   SELECT * FROM (SELECT %s FROM deliveries
     WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
@@ -230,22 +206,22 @@ var listDeliveries = engine.Statement(func() string {
 }())
 
 // List lists what was or is to be sent to a shop's endpoint, newest
-// first.
-func (s *Deliveries) List(ctx context.Context, scope pay.Scope, subscription string, f DeliveryFilter) ([]pay.Delivery, error) {
-	from, to := f.bounds()
-	at := int64(beyond)
-	if !f.After.CreatedAt.IsZero() {
-		at = table.Micros(f.After.CreatedAt)
+// first: what is older than after, or all where that is the zero value.
+func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
+	from, to := base.Bounds(f.Span)
+	at := int64(base.Beyond)
+	if !after.CreatedAt.IsZero() {
+		at = table.Micros(after.CreatedAt)
 		to = min(to, at+1)
 	}
 	return base.Many(ctx, s.b, listDeliveries, DeliveriesTable.Scan(s.b.Personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
-		f.Limit+f.Offset, f.Limit, f.Offset, at, f.After.ID)
+		f.Limit+f.Offset, f.Limit, f.Offset, at, after.ID)
 }
 
 // kinds are all events, so that a count by status can use the index.
 var kinds = func() string {
 	var quoted []string
-	for _, kind := range pay.EventTypes() {
+	for _, kind := range hook.EventTypes() {
 		quoted = append(quoted, "'"+string(kind)+"'")
 	}
 	return strings.Join(quoted, ", ")
@@ -268,10 +244,10 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // Count counts what the filter selects, leaving Limit and Offset
 // aside. Without a time it adds up counters, and the pending ones.
-func (s *Deliveries) Count(ctx context.Context, subscription string, f DeliveryFilter) (int64, error) {
+func (s *Deliveries) Count(ctx context.Context, subscription string, f pay.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
-		from, to := f.bounds()
+		from, to := base.Bounds(f.Span)
 		return base.One(ctx, s.b, countDeliveryRange, base.ScanInt, subscription, status, kind, from, to)
 	}
 	total := int64(0)
@@ -293,7 +269,7 @@ var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pendi
 type Deliveries struct{ b *base.Base }
 
 // Of reads the deliveries of what was told of an object.
-func (s *Deliveries) Of(ctx context.Context, object string) ([]pay.Delivery, error) {
+func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
 	return base.Many(ctx, s.b, selectSnippets, DeliveriesTable.Scan(s.b.Personal), object)
 }
 
@@ -304,7 +280,7 @@ SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id 
 
 // Dispatch is a delivery on its way, with what is sent.
 type Dispatch struct {
-	Delivery pay.Delivery
+	Delivery hook.Delivery
 	Payload  []byte
 	Cause    trace.Ref // the commit that made it; none where it was read from the database
 }

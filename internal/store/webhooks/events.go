@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -33,27 +35,8 @@ var EventsTable = table.Describe(table.Table[pay.Event]{
 	},
 })
 
-// EventFilter selects events of one shop. Empty fields select all.
-type EventFilter struct {
-	Types  []pay.EventType
-	Object string // id of what they are about
-	From   time.Time
-	To     time.Time // before
-	After  string    // older than the event of this id
-	Limit  int
-	Offset int
-}
-
-// Event is what was told of an event.
-type Event struct {
-	ID      string
-	Type    pay.EventType
-	At      time.Time
-	Payload []byte
-}
-
-func scanEvent(b *base.Base) func(engine.Row) (Event, error) {
-	return func(r engine.Row) (e Event, err error) {
+func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
+	return func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var body string
 		if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
@@ -69,7 +52,7 @@ func scanEvent(b *base.Base) func(engine.Row) (Event, error) {
 // and the first of all are kept, so that a rare type is found without looking at the others.
 func eventsByTime(bounds, order string, limit int) string {
 	var parts []string
-	for i, kind := range pay.EventTypes() {
+	for i, kind := range hook.EventTypes() {
 		parts = append(parts, fmt.Sprintf(`
     SELECT * FROM (SELECT id, at FROM events
       WHERE shop = $1 AND live = $2 AND type = '%[1]s' AND ($3 = '' OR $3 LIKE '%%,%[1]s,%%') AND %[2]s
@@ -102,7 +85,7 @@ var (
 )
 
 // typesText is types as a statement is handed them; "" for all.
-func typesText(types []pay.EventType) string {
+func typesText(types []hook.EventType) string {
 	if len(types) == 0 {
 		return ""
 	}
@@ -113,22 +96,15 @@ func typesText(types []pay.EventType) string {
 	return table.List(words)
 }
 
-func (f EventFilter) bounds() (from, to int64) {
-	if to = table.Micros(f.To); f.To.IsZero() {
-		to = beyond
-	}
-	return table.Micros(f.From), to
-}
-
 // Get reads a shop's event. ErrNotFound also where it is another's.
-func (s *Events) Get(ctx context.Context, scope pay.Scope, id string) (Event, error) {
+func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound where there is no event After.
-func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Event, error) {
-	from, to := f.bounds()
-	at, id := int64(beyond), ""
+func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
+	from, to := base.Bounds(f.Span)
+	at, id := int64(base.Beyond), ""
 	if f.After != "" {
 		after, err := s.Get(ctx, scope, f.After)
 		if err != nil {
@@ -143,8 +119,8 @@ func (s *Events) List(ctx context.Context, scope pay.Scope, f EventFilter) ([]Ev
 }
 
 // Count counts what the filter selects, leaving After, Limit and Offset aside.
-func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int64, error) {
-	from, to := f.bounds()
+func (s *Events) Count(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (int64, error) {
+	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
 		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
 	}
@@ -153,8 +129,8 @@ func (s *Events) Count(ctx context.Context, scope pay.Scope, f EventFilter) (int
 
 // After reads a shop's events of some types, oldest first, from behind one that happened
 // at a time and before to. Their payloads are left out.
-func (s *Events) After(ctx context.Context, scope pay.Scope, types []pay.EventType, at time.Time, id string, to time.Time, limit int) ([]Event, error) {
-	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e Event, err error) {
+func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // FanOutsTable is the table fanouts.
-var FanOutsTable = table.Describe(table.Table[pay.FanOut]{
+var FanOutsTable = table.Describe(table.Table[hook.FanOut]{
 	Name:    "fanouts",
-	Of:      func(c *pay.Change) []pay.FanOut { return c.FanOuts },
-	ID:      func(o *pay.FanOut) string { return o.Event },
-	Version: func(o *pay.FanOut) int64 { return o.Version },
-	Fields: func(f *table.Fields, o *pay.FanOut) {
+	Of:      func(c *pay.Change) []hook.FanOut { return c.FanOuts },
+	ID:      func(o *hook.FanOut) string { return o.Event },
+	Version: func(o *hook.FanOut) int64 { return o.Version },
+	Fields: func(f *table.Fields, o *hook.FanOut) {
 		f.Text("id!", &o.Event)
 		f.Text("merchant!", &o.Merchant)
 		f.Text("shop!", &o.Shop)
@@ -41,9 +42,9 @@ var FanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
 	FanOutsTable.List+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns what reads fan-outs with what their events tell.
-func scanFanOut(b *base.Base) func(engine.Row) (pay.FanOut, error) {
+func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 	scan := FanOutsTable.Scan(b.Personal)
-	return func(r engine.Row) (pay.FanOut, error) {
+	return func(r engine.Row) (hook.FanOut, error) {
 		var body string
 		f, err := scan(table.With(r, &body))
 		switch {
@@ -60,9 +61,9 @@ func scanFanOut(b *base.Base) func(engine.Row) (pay.FanOut, error) {
 
 // LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
 // nobody else gets them before until.
-func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]pay.FanOut, error) {
+func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
 	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
-	slices.SortFunc(list, func(a, b pay.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
+	slices.SortFunc(list, func(a, b hook.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
@@ -70,7 +71,7 @@ func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, lim
 func (s *Deliveries) InCompany() bool { return s.b.InCompany.Load() }
 
 // NextStep returns a fan-out's next step, to be committed.
-func (s *Deliveries) NextStep(ctx context.Context, f pay.FanOut) (pay.FanOut, error) {
+func (s *Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}
@@ -97,8 +98,8 @@ func Wanted(e string) string { return wantedType(e + ".type") }
 // wantedType is wanted for a type that is an expression.
 func wantedType(kind string) string {
 	all := "TRUE"
-	for _, set := range pay.EventsVersions() {
-		if types := typesWhere(func(t pay.EventType) bool { return t.Since() == set }); set != pay.FirstEvents {
+	for _, set := range hook.EventsVersions() {
+		if types := typesWhere(func(t hook.EventType) bool { return t.Since() == set }); set != hook.FirstEvents {
 			all += " AND (s.events_version >= '" + string(set) + "' OR " + kind + " NOT IN (" + types + "))"
 		}
 	}
@@ -107,12 +108,12 @@ func wantedType(kind string) string {
 
 // Optional is true where the row e is an event that is kept only where it is wanted.
 func Optional(e string) string {
-	return e + ".type IN (" + typesWhere(pay.EventType.Optional) + ")"
+	return e + ".type IN (" + typesWhere(hook.EventType.Optional) + ")"
 }
 
-func typesWhere(is func(pay.EventType) bool) string {
+func typesWhere(is func(hook.EventType) bool) string {
 	var quoted []string
-	for _, t := range pay.EventTypes() {
+	for _, t := range hook.EventTypes() {
 		if is(t) {
 			quoted = append(quoted, "'"+string(t)+"'")
 		}

@@ -5,17 +5,19 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // InboxTable is the table inbox.
-var InboxTable = table.Describe(table.Table[pay.Received]{
+var InboxTable = table.Describe(table.Table[hook.Received]{
 	Name: "inbox",
-	Of:   func(c *pay.Change) []pay.Received { return c.Inbox },
-	ID:   func(m *pay.Received) string { return m.ID },
-	Fields: func(f *table.Fields, m *pay.Received) {
+	Of:   func(c *pay.Change) []hook.Received { return c.Inbox },
+	ID:   func(m *hook.Received) string { return m.ID },
+	Fields: func(f *table.Fields, m *hook.Received) {
 		f.Text("id!", &m.ID)
 		f.Text("merchant!", &m.Merchant)
 		f.Text("shop!", &m.Shop)
@@ -42,25 +44,25 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists what a shop's managed inbox got, newest first, and counts it.
-func (s *Subscriptions) Inbox(ctx context.Context, scope pay.Scope, subscription string, page base.Page) ([]pay.Received, int64, error) {
-	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, pay.InboxKept)
+func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
+	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
 		return nil, 0, err
 	}
 	scan := InboxTable.Scan(s.b.Personal)
-	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (pay.Received, error) {
+	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (hook.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
 			s.b.Log.Error("what an inbox got cannot be opened", "error", err)
 			m.Body, err = []byte(`"`+table.Shut+`"`), nil
 		}
 		return m, err
-	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), pay.InboxKept-1)
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), hook.InboxKept-1)
 	return list, total, err
 }
 
 // Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
-func (s *Subscriptions) Received(ctx context.Context, scope pay.Scope, subscription, id string) error {
+func (s *Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
 	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
@@ -84,14 +86,14 @@ RETURNING id`)
 )
 
 // Inboxes reads the subscriptions whose inbox has got something.
-func (s *Subscriptions) Inboxes(ctx context.Context) ([]pay.Subscription, error) {
+func (s *Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectInboxes, SubscriptionsTable.Scan(s.b.Personal))
 }
 
 // TrimInbox deletes at most limit of what an inbox got before oldest, which is
 // an id, or what is more than it keeps. It returns how many it deleted.
 func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, pay.InboxKept, limit}, func(engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, hook.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

@@ -4,18 +4,20 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // SubscriptionsTable is the table subscriptions.
-var SubscriptionsTable = table.Describe(table.Table[pay.Subscription]{
+var SubscriptionsTable = table.Describe(table.Table[hook.Subscription]{
 	Name:    "subscriptions",
-	Of:      func(c *pay.Change) []pay.Subscription { return c.Subscriptions },
-	ID:      func(v *pay.Subscription) string { return v.ID },
-	Version: func(v *pay.Subscription) int64 { return v.Version },
-	Fields: func(f *table.Fields, v *pay.Subscription) {
+	Of:      func(c *pay.Change) []hook.Subscription { return c.Subscriptions },
+	ID:      func(v *hook.Subscription) string { return v.ID },
+	Version: func(v *hook.Subscription) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *hook.Subscription) {
 		f.Text("id!", &v.ID)
 		f.Text("merchant!", &v.Merchant)
 		f.Text("shop!", &v.Shop)
@@ -49,7 +51,7 @@ type subscriptionDoc struct {
 	ProbeAt  int64 `json:"probeAt,omitempty"`
 }
 
-func (d *subscriptionDoc) Of(_ *table.Fields, v *pay.Subscription) {
+func (d *subscriptionDoc) Of(_ *table.Fields, v *hook.Subscription) {
 	*d = subscriptionDoc{
 		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
 		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: table.Micros(v.PreviousUntil),
@@ -57,7 +59,7 @@ func (d *subscriptionDoc) Of(_ *table.Fields, v *pay.Subscription) {
 	}
 }
 
-func (d *subscriptionDoc) Into(_ *table.Fields, v *pay.Subscription) error {
+func (d *subscriptionDoc) Into(_ *table.Fields, v *hook.Subscription) error {
 	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
 	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
 	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, table.FromMicros(d.PreviousUntil)
@@ -79,21 +81,21 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 	countSubscriptions = engine.Statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
 )
 
-func lastTried(v *pay.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
+func lastTried(v *hook.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also where it is
 // another's or deleted.
-func (s *Subscriptions) Get(ctx context.Context, scope pay.Scope, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
 	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, SubscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
-func (s *Subscriptions) Any(ctx context.Context, id string) (pay.Subscription, error) {
+func (s *Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, error) {
 	return base.One(ctx, s.b, selectAnySubscription, SubscriptionsTable.Scan(s.b.Personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope pay.Scope, page base.Page) ([]pay.Subscription, int64, error) {
+func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
 	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -118,7 +120,7 @@ SELECT ` + SubscriptionsTable.List + `, FALSE FROM subscriptions WHERE paused AN
 // Stalled is a subscription whose deliveries wait for it, or whose circuit is
 // open.
 type Stalled struct {
-	pay.Subscription
+	hook.Subscription
 	Parked bool // some are parked
 }
 
@@ -134,7 +136,7 @@ func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + SubscriptionsTable.List + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads everybody's subscriptions by their ids from one on, deleted ones too.
-func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]pay.Subscription, error) {
+func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectSubscriptionsAfter, SubscriptionsTable.Scan(s.b.Personal), id, limit)
 }
 

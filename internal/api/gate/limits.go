@@ -1,0 +1,356 @@
+// Package gate decides whether a request may come in: it counts requests and credentials that are
+// refused, by merchant and by address, and bounds the bytes that are being sent. It keeps the limits
+// of the API and of the shoppers' pages.
+//
+// It knows no endpoint, and does not look at what is asked for.
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
+)
+
+// Limiter counts requests: in this process, or in a Redis that all nodes share.
+// It never fails.
+type Limiter interface {
+	// Take takes a token of a bucket, if one is there. Peek only looks.
+	Take(limit.Key, limit.Rule, time.Time) limit.State
+	Peek(limit.Key, limit.Rule, time.Time) limit.State
+}
+
+// Limits is how many requests are taken, and of whom (LIMIT-1, LIMIT-2, LIMIT-3).
+// docs/decisions/limits.md says why they are counted so.
+type Limits struct {
+	Limiter Limiter
+	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment; twice that at once
+	Sandbox int                 // what every merchant has in the sandbox at least
+	Logins  int                 // failed logins a minute, of a key and of an address
+	Poll    time.Duration       // between two reads of one payment; pollBurst at once
+	Open    int                 // requests a second of an address to routes that ask for no credentials
+	Refused int                 // requests a second of an address whose credentials are refused
+}
+
+// Bursts, as multiples of a second's requests where it is not said otherwise.
+const (
+	tenantBurst  = 2
+	addressBurst = 5
+	pollBurst    = 5 // reads
+	// pageShare is how many requests a shopper's page makes where an API's client
+	// makes one; and many shoppers share the address of their carrier.
+	pageShare = 5
+	// noticeShare is the same of a provider, who tells of many payments from few addresses;
+	// and the addresses of one account may be several.
+	noticeShare, accountShare = 25, 100
+)
+
+// The kinds of buckets. Production's are apart from the sandbox's.
+const (
+	tenantLive, tenantTest = "tenant/production", "tenant/sandbox"
+	pollLive, pollTest     = "payment/production", "payment/sandbox"
+	loginKey, loginAddress = "login/key", "login/address"
+	openAddress            = "open/address"
+	pageAddress            = "page/address"
+	refusedAddress         = "refused/address"
+	noticeAddress          = "notice/address"
+	noticeAccount          = "notice/account"
+	// Those of bytes that are being sent (bodies).
+	bodyMerchant, bodyAddress = "body/merchant", "body/address"
+)
+
+// Gate knows from where requests come, and keeps the limits, where there are any.
+type Gate struct {
+	limits              Limits
+	proxies             []netip.Prefix // whose X-Forwarded-For is believed
+	live, test          map[tenant.Tier]limit.Rule
+	login, poll         limit.Rule
+	open, pages         limit.Rule
+	notices, accounts   limit.Rule
+	refused             limit.Rule
+	now                 func() time.Time
+	log                 *slog.Logger
+	toldOfForwarded     atomic.Bool
+	tier                func(context.Context, string) (tenant.Tier, error)
+	recognisesRawSecret func(string) bool
+	attempts            attempts
+	refusals            refusals
+	bodies              bodies
+}
+
+// New returns what keeps the limits; nil lifts them all.
+func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
+	if l == nil {
+		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
+	}
+	g := &Gate{
+		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Rule{}, test: map[tenant.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
+		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
+		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
+		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
+		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(), bodies: newBodies(),
+	}
+	for _, tier := range tenant.Tiers() {
+		n := l.Tiers[tier]
+		g.live[tier] = limit.PerSecond(n, tenantBurst*n)
+		n = max(n, l.Sandbox)
+		g.test[tier] = limit.PerSecond(n, tenantBurst*n)
+	}
+	return g
+}
+
+// off reports whether there are no limits.
+func (g *Gate) off() bool { return g.limits.Limiter == nil }
+
+// Peer is from where a request came, as far as it can be trusted, for the audit log.
+func (g *Gate) Peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
+
+// Tenant counts a request of a merchant and tells the merchant how it stands.
+//
+// Errors: rate_limited.
+func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) error {
+	if g.off() {
+		return nil
+	}
+	tier, err := g.tier(ctx, p.Merchant)
+	if err != nil {
+		return err
+	}
+	kind, rules := tenantTest, g.test
+	if p.Live {
+		kind, rules = tenantLive, g.live
+	}
+	rule, known := rules[tier]
+	if !known {
+		rule = rules[tenant.Starter]
+	}
+	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
+	tell(reply, s)
+	if !s.OK {
+		g.refusals.add(kind)
+		return limited("too many requests: wait as long as Retry-After says, and back off with jitter")
+	}
+	return nil
+}
+
+// longestID is longer than any id of ours: what is longer is nobody's payment
+// and needs no bucket.
+const longestID = 64
+
+// Read counts a read of one payment (LIMIT-3).
+//
+// Errors: rate_limited.
+func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
+	if g.off() || len(payment) > longestID {
+		return nil
+	}
+	kind := pollTest
+	if p.Live {
+		kind = pollLive
+	}
+	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
+	if !s.OK {
+		tell(reply, s)
+		g.refusals.add(kind)
+		return limited("this payment is read too often: rely on webhooks, and poll no faster than every 5 seconds")
+	}
+	return nil
+}
+
+// Stranger counts a request to a route that asks for no credentials.
+//
+// Errors: rate_limited.
+func (g *Gate) Stranger(reply http.Header, r *http.Request) error {
+	if g.off() {
+		return nil
+	}
+	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
+}
+
+// Notice counts a provider's notification by address, before it is read. The bound is wide:
+// its confirmations are money.
+//
+// Errors: rate_limited.
+func (g *Gate) Notice(reply http.Header, r *http.Request) error {
+	if g.off() {
+		return nil
+	}
+	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take)
+}
+
+// BadNotice counts one that was refused by its account, and returns what to reply. A good one
+// is refused by nobody else's.
+func (g *Gate) BadNotice(reply http.Header, account string, refusal error) error {
+	if g.off() || len(account) > longestID {
+		return refusal
+	}
+	if err := g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Take); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Strangers counts the requests to what asks for no credentials.
+func (g *Gate) Strangers(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.Stranger(w.Header(), r); err != nil {
+			refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Pages counts the requests of shoppers' browsers by address.
+func (g *Gate) Pages(next http.Handler) http.Handler {
+	if g.off() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.ofAddress(w.Header(), pageAddress, g.Address(r), g.pages, g.limits.Limiter.Take) != nil {
+			http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Guess looks credentials up. Those that are refused are counted, and the refusal is told, or
+// rate_limited where the address has used up its own. An address that has sends no raw key
+// to the database, but for those that this node has seen good: they may share the address with
+// somebody else.
+//
+// Errors: look's own, rate_limited.
+func (g *Gate) Guess(reply http.Header, r *http.Request, credential string, look func() error) error {
+	if g.off() {
+		return look()
+	}
+	address := g.Address(r)
+	if auth.RawKey(credential) && !g.recognisesRawSecret(credential) {
+		leave, err := g.trying(reply, r, refusedAddress, address, g.refused)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return g.Refuse(reply, r, look())
+}
+
+// Refuse counts credentials that were refused, and returns what to reply: the
+// refusal itself, or rate_limited where the address has used up its own. Other
+// errors are not counted.
+func (g *Gate) Refuse(reply http.Header, r *http.Request, refusal error) error {
+	if g.off() || !wire.Unauthorized(refusal) {
+		return refusal
+	}
+	if err := g.ofAddress(reply, refusedAddress, g.Address(r), g.refused, g.limits.Limiter.Take); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Try makes an attempt to log in. Only failures are counted, of the address and
+// of the key. An address that has used up its own is not let in before they
+// come back. A key is: its publishable half is no secret, and anybody could
+// lock its owner out. There, failures are told as rate_limited.
+func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func() error) error {
+	if g.off() {
+		return login()
+	}
+	address := g.Address(r)
+	leave, err := g.trying(reply, r, loginAddress, address, g.login)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	refusal := login()
+	if !wire.Unauthorized(refusal) {
+		return refusal
+	}
+	sum := sha256.Sum256([]byte(apiKey)) // it may be long, and a secret by mistake
+	byKey := g.ofAddress(reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
+	byAddress := g.ofAddress(reply, loginAddress, address, g.login, g.limits.Limiter.Take)
+	if err := errors.Join(byAddress, byKey); err != nil {
+		return limited("too many failed logins: wait as long as Retry-After says")
+	}
+	return refusal
+}
+
+// trying waits until an address may have one more attempt under way: as many as it may have
+// failures yet. The caller leaves once the failure is counted.
+//
+// Errors: rate_limited where the address has used up its own.
+func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Rule) (leave func(), err error) {
+	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
+		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
+		if !s.OK {
+			return 0
+		}
+		return s.Left + 1 // it tells what a Take would leave
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		if err := g.ofAddress(reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
+			return nil, err
+		}
+		g.refusals.add(kind)
+		return nil, limited("too many requests from this address")
+	}
+	return leave, nil
+}
+
+// ofAddress asks a bucket of somebody who is not a known merchant. The reply
+// tells of it only when it is empty.
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
+	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
+	if s.OK {
+		return nil
+	}
+	tell(reply, s)
+	g.refusals.add(kind)
+	return limited("too many requests from this address: wait as long as Retry-After says")
+}
+
+// Address is whom a request without a known merchant is counted under.
+func (g *Gate) Address(r *http.Request) string {
+	peer := web.Peer(r, g.proxies)
+	if !g.off() && len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
+		g.log.WarnContext(r.Context(), "a request was forwarded, and no proxy is trusted: if this service stands behind one, name it with --trusted-proxies, "+
+			"or all its clients share the limits of one address", "address", peer)
+	}
+	return web.Subscriber(peer)
+}
+
+// tell writes how a bucket stands. The names are kept as they are documented,
+// not as net/http would spell them; they have no case.
+func tell(reply http.Header, s limit.State) {
+	v := []string{strconv.Itoa(s.Limit), strconv.Itoa(s.Left), wholeSeconds(s.Full)}
+	reply["RateLimit-Limit"], reply["RateLimit-Remaining"], reply["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
+	if !s.OK {
+		reply["Retry-After"] = []string{wholeSeconds(s.Retry)}
+	}
+}
+
+// wholeSeconds rounds up: whoever waits so long finds what was promised.
+func wholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+func limited(message string) error { return problem.New(problem.RateLimited, message) }

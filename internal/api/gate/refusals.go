@@ -1,0 +1,30 @@
+package gate
+
+import "sync/atomic"
+
+// refusals counts the requests that were refused, by the kind of the bucket that was empty. The
+// map is never changed.
+type refusals map[string]*atomic.Int64
+
+func newRefusals() refusals {
+	r := refusals{}
+	for _, kind := range []string{
+		tenantLive, tenantTest, pollLive, pollTest, loginKey, loginAddress, openAddress, pageAddress, refusedAddress, noticeAddress, noticeAccount,
+		bodyMerchant, bodyAddress,
+	} {
+		r[kind] = &atomic.Int64{}
+	}
+	return r
+}
+
+func (r refusals) add(kind string) { r[kind].Add(1) }
+
+// Refusals counts the requests that were refused with 429 since the start, by the kind of the
+// bucket that was empty.
+func (g *Gate) Refusals() map[string]int64 {
+	counts := make(map[string]int64, len(g.refusals))
+	for kind, n := range g.refusals {
+		counts[kind] = n.Load()
+	}
+	return counts
+}

@@ -1,0 +1,368 @@
+package openapi
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// about says of an operation what does not follow from its types: what it
+// does, the codes that are its own, what a request looks like.
+type about struct {
+	text    string // Markdown: paragraphs, lists, code
+	replies string // what comes back; empty: the status's name
+	codes   []problem.Code
+	body    []sample // none: composed from the schema
+	anyShop bool     // a whole merchant's credentials will do
+}
+
+// sample is one example of a request.
+type sample struct{ name, summary, json string }
+
+// body is a single example.
+func body(text string) []sample { return []sample{{"example", "Example", text}} }
+
+func aboutOf(method, path string) about {
+	return abouts[strings.ToUpper(method)+" "+canonical(path)]
+}
+
+// canonical is the path of what an alias stands for, which behaves identically.
+func canonical(path string) string {
+	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
+		return "/payments" + rest
+	}
+	return path
+}
+
+var (
+	chargeCodes = []problem.Code{
+		problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountOutOfLimits,
+		problem.UnsupportedMethod, problem.UnsupportedCountry, problem.UnsupportedCurrency, problem.ProductionKeyRefused, problem.Forbidden,
+		problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired,
+		problem.CascadeExhausted,
+	}
+	paymentSamples = []sample{
+		{"pix", "PIX in Brazil", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-8412","userEmail":"ana@example.com"}`},
+		{"local", "100 BRL, with the code to show in the reply", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","expand":["paymentData"],"metadata":{"cart":"c-311"},"lineItems":[{"name":"Coffee, 1 kg","quantity":2,"unitAmount":50,"sku":"CF-1"}]}`},
+		{"card", "A card", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-8413"}`},
+		{"hosted", "With our own checkout page", `{"amount":25.5,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`},
+	}
+)
+
+// abouts has a line for every operation, by method and path; an alias shares
+// that of what it stands for.
+var abouts = map[string]about{
+	"POST /auth/token": {
+		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
+			"it lives as long as `expiresIn` says. The refresh token lives 30 days and works once.\n\n" +
+			"A raw secret key works as the bearer value too.",
+		codes: []problem.Code{problem.InvalidAPIKey},
+		body:  body(`{"apiKey":"pk_test_example-not-a-real-key","secretKey":"sk_test_example-not-a-real-key"}`),
+	},
+	"POST /auth/refresh": {
+		text:  "Gives a new pair of tokens. The refresh token that was sent stops working; sending it twice ends the login.",
+		codes: []problem.Code{problem.InvalidToken},
+		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
+	},
+	"POST /auth/logout": {
+		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds no node accepts either of its tokens. " +
+			"If the access token has expired, send the refresh token without an `Authorization` header. " +
+			"Other logins of the key go on. A raw key is not a login: ask the operator to revoke it.",
+		codes: []problem.Code{problem.InvalidRequest}, anyShop: true,
+	},
+	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
+	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
+	"GET /me/balance": {
+		text:    "The merchant's balance, the fees paid, and what in the books needs a person's attention.",
+		anyShop: true,
+	},
+	"GET /shops": {
+		text:    "The shops that the credentials can reach: their own shop, or all of them with the whole merchant's credentials. `shopId` takes these ids.",
+		anyShop: true,
+	},
+	"GET /keys": {
+		text: "The keys of this environment with their rights, masked: those of the shop, or with the whole merchant's credentials those of all shops and " +
+			"its own. A key itself is shown once, when the operator makes it.",
+		anyShop: true,
+	},
+	"GET /me/balance/movements": {text: "Every line of the merchant's account, newest first.", anyShop: true},
+	"GET /payment-methods": {
+		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
+			"`paymentMethodId`. Read the ids from here; they are never reused.",
+	},
+	"POST /payments": {
+		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +
+			"the shopper pays at `paymentFormUrl` (or at `checkoutUrl` with `hostedCheckout`). Rely on webhooks for what happens then.\n\n" +
+			"`amount` is in `currency`, USD by default, and is converted at the rate that is kept: the payment's `amount` is its worth in USD. " +
+			"A shopper who pays in that currency pays exactly what was asked.\n\n" +
+			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it is what the shopper needs to pay, as on get. " +
+			"`metadata`, `description` and `lineItems` come back wherever the payment is shown, in events too.\n\n" +
+			"A declined or exhausted payment answers with the error; it is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
+			"Send an `Idempotency-Key`: a repeat gets the first reply, and nobody is charged twice.",
+		codes: chargeCodes, body: paymentSamples,
+	},
+	"GET /payments": {
+		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` where new payments come in meanwhile.\n\n" +
+			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`. " +
+			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
+			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
+			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
+			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
+		codes: []problem.Code{problem.UnsupportedCurrency},
+	},
+	"GET /payments/{id}": {
+		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
+	},
+	"POST /payments/{id}/cancel": {
+		text: "Cancels a payment while it is `pending`. The provider is told to end the charge first, where it can. The payment is `failed` then, with " +
+			"`failure.code` `canceled`, and `payment.failed` reports it. Canceling it again returns it unchanged; any other status is a conflict, also " +
+			"where the shopper paid first.\n\n" +
+			"Where the provider does not say in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
+			"is still `pending`: Cascada keeps asking, and an event reports the result. You may repeat the request.\n\n" +
+			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` report it.",
+		codes: []problem.Code{problem.ConflictState},
+	},
+	"POST /payments/{id}/simulate": {
+		text: "Acts as the provider: `paid`, `failed` and `expired` move a pending payment, `refunded` and `chargeback` a completed one. " +
+			"Anything else is a conflict.",
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused, problem.BalanceInsufficient},
+		body:  body(`{"action":"paid"}`),
+	},
+	"POST /payments/{id}/refund": {
+		text: "Gives a captured payment back, in whole or in part; more than once while something remains. It opens a claim of type `user_dispute`, " +
+			"whose id is `refundId`, and is drawn from the available balance, then from the pending one.",
+		codes: []problem.Code{problem.AmountInvalid, problem.AmountAboveMaximum, problem.ConflictState, problem.BalanceInsufficient},
+		body:  []sample{{"part", "In part", `{"amount":50,"reason":"requested_by_customer"}`}, {"whole", "All that remains", `{}`}},
+	},
+	"GET /claims":      {text: "The shop's refunds, disputes and inquiries, newest first."},
+	"GET /claims/{id}": {text: "One claim, with its evidence and its history."},
+	"POST /claims/{id}/evidence": {
+		text:  "Answers a dispute with a text, a file, or both. The claim is then under review.",
+		codes: []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved},
+		body:  body(`{"kind":"delivery_proof","text":"Signed for by the customer on 12 November."}`),
+	},
+	"POST /claims/{id}/accept": {
+		text:  "Accepts a dispute or an inquiry: the shopper gets the money back and the claim is resolved.",
+		codes: []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved},
+	},
+	"GET /claims/{id}/evidence/{evidenceId}/file": {
+		text:  "The file as it was sent, with its content type.",
+		codes: []problem.Code{problem.NotFound}, replies: "The file.",
+	},
+	"POST /wallets": {
+		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and only ever shown masked. " +
+			"In production a new wallet waits before it can be used.",
+		codes: []problem.Code{problem.UnsupportedCurrency, problem.ProductionKeyRefused, problem.ConflictState},
+		body: []sample{
+			{"bank", "A bank account in Mexico", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"032180000118359719"}`},
+			{"crypto", "A USDT address", `{"label":"Treasury","type":"crypto","currency":"USDT","network":"tron","destination":"TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"}`},
+		},
+	},
+	"GET /wallets":         {text: "The shop's wallets, newest first."},
+	"GET /wallets/{id}":    {text: "One wallet. The destination is masked."},
+	"DELETE /wallets/{id}": {text: "Disables a wallet. Withdrawals that were already sent still arrive."},
+	"POST /withdrawals": {
+		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
+			"is canceled. In production the merchant must be verified first.",
+		codes: []problem.Code{
+			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
+			problem.WalletNotFound, problem.ConflictState,
+		},
+		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
+	},
+	"GET /withdrawals/quote": {
+		text: "Shows what a withdrawal would cost now: the fee, what arrives and at which rate. It is refused where the withdrawal would be. Nothing is stored, " +
+			"and the withdrawal itself uses the rate of the moment at which it is made.",
+		codes: []problem.Code{
+			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
+			problem.WalletNotFound, problem.ConflictState, problem.MissingField,
+		},
+	},
+	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
+	"GET /withdrawals/{id}": {text: "One withdrawal."},
+	"POST /withdrawals/{id}/cancel": {
+		text:  "Cancels a withdrawal while it is pending. The funds are back at once.",
+		codes: []problem.Code{problem.ConflictState},
+	},
+	"POST /kyc/init": {
+		anyShop: true,
+		text:    "Begins to verify the merchant: send a person to `url`. While a verification is open this answers 200 with it.",
+		body:    body(`{"level":"basic","subjectType":"company","returnUrl":"https://shop.example/verified"}`),
+	},
+	"GET /kyc/{id}": {text: "One verification. It is the merchant's, whichever shop asks.", anyShop: true},
+	"POST /sandbox/kyc/{id}": {
+		anyShop: true,
+		text:    "Sets the outcome of a verification, as the reviewer would.",
+		codes:   []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
+		body:    body(`{"status":"verified"}`),
+	},
+	"GET /settlements": {text: "The merchant's batches, newest first. The first one is open: it still grows.", anyShop: true},
+	"GET /settlements/{id}": {
+		text: "One batch, with its sums. A closed one never changes; what comes later goes into the next.", anyShop: true,
+	},
+	"GET /settlements/{id}/transactions": {text: "The lines of a batch: payments, refunds, chargebacks, releases.", anyShop: true},
+	"GET /settlements/{id}/report": {
+		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the batch is closed.",
+		codes:   []problem.Code{problem.ConflictState},
+		replies: "The report.", anyShop: true,
+	},
+	"POST /settlements/{id}/simulate": {
+		text:    "Acts as the bank: confirms the payout of a closed sandbox batch.",
+		codes:   []problem.Code{problem.SettlementAlreadyPaid, problem.ConflictState, problem.ProductionKeyRefused},
+		body:    body(`{"action":"paid"}`),
+		anyShop: true,
+	},
+	"POST /checkout/sessions": {
+		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
+			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. `metadata`, `description` and `lineItems` go on to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
+			"A session lives 24 hours and makes one payment.",
+		codes: append([]problem.Code{problem.CheckoutSessionNotFound}, chargeCodes...),
+		body: []sample{
+			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
+			{"one-shot", "With the method", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","returnUrl":"https://shop.example/thanks"}`},
+		},
+	},
+	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
+	"POST /checkout/sessions/{token}/select": {
+		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
+			"While money for the order is held, because a payment came late or with another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
+		codes: []problem.Code{
+			problem.CheckoutSessionAlreadyCompleted, problem.ConflictState, problem.UnsupportedMethod, problem.UnsupportedCountry, problem.AmountOutOfLimits,
+			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted,
+		},
+		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
+	},
+	"POST /webhooks": {
+		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
+			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
+		body: []sample{
+			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
+			{"managed", "A managed inbox", `{"events":["*"]}`},
+		},
+	},
+	"GET /webhooks":         {text: "The shop's subscriptions, newest first, without their secrets."},
+	"DELETE /webhooks/{id}": {text: "Ends a subscription. Deliveries that still wait are dropped."},
+	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
+	"PATCH /webhooks/{id}": {
+		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
+		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
+	},
+	"POST /webhooks/{id}/rotate-secret": {
+		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +
+			"`v0` the old one.",
+	},
+	"GET /webhooks/{id}/deliveries": {text: "The deliveries to the endpoint and their results, newest first."},
+	"GET /webhooks/{id}/deliveries/{deliveryId}": {
+		text: "One delivery with its payload and every try.",
+	},
+	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true},
+	"PATCH /sandbox/settings": {
+		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
+			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
+			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
+		codes: []problem.Code{problem.ProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
+	},
+	"GET /events": {
+		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
+			"to go on after. payment.created and payment.pending are included only if a webhook subscribed to them.",
+	},
+	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
+	"POST /webhooks/{id}/replay": {
+		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
+			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
+			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it, and another one is a conflict, whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
+		codes: []problem.Code{problem.ConflictState},
+		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
+	},
+	"GET /webhooks/{id}/replays": {text: "The replays to a webhook, newest first: the one that is running, and those before."},
+	"GET /webhooks/{id}/replays/{replayId}": {
+		text: "The progress of a replay. It is `stopped` if that was requested, or the webhook was disabled or deleted, also by an endpoint that answered 410; " +
+			"`resumeFrom` is the `from` of a replay that goes on where it was.",
+	},
+	"POST /webhooks/{id}/replays/{replayId}/stop": {
+		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; one that is done is a conflict. " +
+			"To go on later, begin another one with its `resumeFrom` as `from` and its `to`.",
+		codes: []problem.Code{problem.ConflictState},
+	},
+	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
+		text:  "Sends a failed delivery again, the same one: it keeps its id, and its count of tries continues. It is sent within five seconds.",
+		codes: []problem.Code{problem.ConflictState},
+	},
+	"GET /webhooks/{id}/inbox": {text: "What a managed inbox received, its signature checked, newest first."},
+	"GET /sandbox/clock": {
+		text:  "The merchant's own sandbox time.",
+		codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true,
+	},
+	"POST /sandbox/clock": {
+		text: "Moves the sandbox time of the merchant forward, so that expiry, settlement, reserve releases and retries take seconds. " +
+			"It never moves back.",
+		codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true,
+		body: body(`{"advance":"48h"}`),
+	},
+}
+
+// tagTexts are the parts of the API in the order of reading.
+var tagTexts = []struct{ name, text string }{
+	{"Authentication", "Exchange a key pair for tokens."},
+	{"Merchant", "Who you are, and your balance."},
+	{"Catalog", "What a shopper can pay with."},
+	{"Payments", "Take payments and read them. `/transactions` is the older name of `/payments` and behaves identically."},
+	{"Refunds", "Give money back."},
+	{"Checkout", "Payment pages that we host."},
+	{"Claims", "Refunds, disputes and inquiries."},
+	{"Settlements", "What became available, batch by batch."},
+	{"Payouts", "Where withdrawals go, and taking your money out."},
+	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
+	{"Webhooks", "Subscribe to events, and see what was delivered."},
+	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only."},
+	{"Events", "What we POST to your endpoints. Answer any 2xx within 10 seconds; work on it afterwards."},
+}
+
+const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
+
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `, a payment's is its worth in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, except for an apparent typo such as ` + "`stauts`" + `, a list's filter by another name, and one that is there twice; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
+
+**Environments.** A test key reaches the sandbox, a live key production. The two never mix.
+
+**Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within 7 days gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
+
+**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects. ` + "`pagination.nextCursor`" + ` is the ` + "`startingAfter`" + ` of the next page, null on the last one: so paged, rows that come in meanwhile shift nothing.
+
+**Errors.** One envelope; switch on ` + "`error.code`" + `, never on the message.
+
+**Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
+
+// eventTexts say when each event fires (EVT-1, EVT-5).
+var eventTexts = map[hook.EventType]string{
+	hook.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
+	hook.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
+	hook.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
+	hook.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
+	hook.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
+	hook.ChargebackCreated:   "A dispute was opened against a completed payment.",
+	hook.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
+	hook.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
+	hook.SettlementClosed:    "A settlement batch was closed.",
+	hook.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
+	hook.WithdrawalCompleted: "A withdrawal arrived.",
+	hook.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
+	hook.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
+	hook.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
+	hook.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
+	hook.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
+}
+
+// deliveryHeaders are those of each delivery (HOOK-9).
+var deliveryHeaders = []struct{ name, doc, example string }{
+	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
+		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",
+		"t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
+	{"X-Service-Event", "The event's type.", "payment.completed"},
+	{"X-Service-Delivery", "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+	{"webhook-id", "The event's id, for Standard Webhooks libraries.", "evt_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1"},
+	{"webhook-timestamp", "Unix seconds.", "1763726400"},
+	{"webhook-signature", "The Standard Webhooks signature.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
+}

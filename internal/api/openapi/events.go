@@ -1,0 +1,74 @@
+package openapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/view"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// webhooks adds what is sent to endpoints. Generators drop what no operation refers to before they
+// read webhooks: GET /events refers to it all.
+func webhooks(doc *huma.OpenAPI) {
+	doc.Webhooks = map[string]*huma.PathItem{}
+	var objects []*huma.Schema
+	seen := map[reflect.Type]bool{}
+	for _, e := range hook.EventTypes() {
+		doc.Webhooks[string(e)] = eventItem(doc, e)
+		if object := eventObject(e); object != nil && !seen[object] {
+			seen[object] = true
+			objects = append(objects, doc.Components.Schemas.Schema(object, true, ""))
+		}
+	}
+	doc.Components.Schemas.Map()["EventData"].Properties["object"] = &huma.Schema{AnyOf: objects, Description: "What the event is about: its type says which"}
+}
+
+// eventItem describes one event as a webhook.
+func eventItem(doc *huma.OpenAPI, e hook.EventType) *huma.PathItem {
+	registry := doc.Components.Schemas
+	schema := huma.SchemaFromType(registry, reflect.TypeFor[view.Event]())
+	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
+	if object := eventObject(e); object != nil {
+		schema.Properties["data"] = &huma.Schema{Type: huma.TypeObject, Required: []string{"object", "previous"}, Properties: map[string]*huma.Schema{
+			"object":   registry.Schema(object, true, ""),
+			"previous": registry.Schema(reflect.TypeFor[view.EventPrevious](), true, ""),
+		}}
+	}
+	return &huma.PathItem{Post: &huma.Operation{
+		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
+		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within 10 seconds counts."}},
+	}}
+}
+
+// eventObject is what an event is about, nil where that has no shape yet (EVT-11, EVT-12).
+func eventObject(e hook.EventType) reflect.Type {
+	switch subject, _, _ := strings.Cut(string(e), "."); subject {
+	case "payment":
+		return reflect.TypeFor[view.Transaction]()
+	case "wallet":
+		return reflect.TypeFor[view.Wallet]()
+	case "withdrawal":
+		return reflect.TypeFor[view.Withdrawal]()
+	case "claim", "chargeback":
+		return reflect.TypeFor[view.Claim]()
+	case "settlement":
+		return reflect.TypeFor[view.Settlement]()
+	case "checkout":
+		return reflect.TypeFor[view.EndedSession]()
+	}
+	return nil
+}
+
+// camel is a name_with_underscores as a NameWithout.
+func camel(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return b.String()
+}

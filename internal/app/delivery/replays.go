@@ -1,0 +1,277 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Replays sends events of a time to an endpoint again (docs/decisions/replays.md).
+type Replays struct {
+	*base.Base
+	hooks *Webhooks
+}
+
+// NewReplays returns the replays of a service.
+func NewReplays(w *Webhooks) *Replays { return &Replays{w.Base, w} }
+
+// NewReplay asks for the events of a time to be sent again.
+type NewReplay struct {
+	hook.Replay // From, To and Types
+	Idempotency base.Idempotency
+}
+
+// Begin begins to send the events of a time to an endpoint again. While a replay runs,
+// the same request gets it.
+//
+// Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
+// or that another replay runs to.
+func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (hook.Replay, error) {
+	return base.Decide(func() (hook.Replay, error) {
+		sub, err := rp.hooks.Subscription(ctx, scope, subscription)
+		if err != nil {
+			return hook.Replay{}, err
+		}
+		if object, found, err := rp.Earlier(ctx, scope, n.Idempotency); err != nil || found {
+			if err != nil {
+				return hook.Replay{}, err
+			}
+			return rp.Get(ctx, scope, subscription, object)
+		}
+		asked := n.Replay
+		asked.Scope, asked.Subscription = scope, sub.ID
+		running, err := rp.Store.Replays.Running(ctx, sub.ID)
+		if err == nil && running.Same(asked, rp.TimeOf(scope)) {
+			return running, rp.keepOnce(ctx, scope, n.Idempotency, running.ID)
+		}
+		if err == nil {
+			return running, &problem.Error{
+				Code: problem.ConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Details: problem.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
+			}
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return running, err
+		}
+		if sub.Status != hook.Enabled {
+			return running, &problem.Error{
+				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first",
+				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
+			}
+		}
+		now := rp.TimeOf(scope)
+		r, err := asked.Begin(now)
+		if err != nil {
+			return r, err
+		}
+		r.ID = rp.NewID(hook.ReplayPrefix, now)
+		if types := r.Selects(sub); len(types) > 0 {
+			if r.Events, err = rp.Store.Events.Count(ctx, scope, pay.EventFilter{Types: types, Span: pay.Span{From: r.From, To: r.To}}); err != nil {
+				return r, err
+			}
+		}
+		if err := r.Bound(); err != nil {
+			return r, err
+		}
+		err = rp.Store.Commit(ctx, pay.Change{
+			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []hook.Replay{r},
+			Audit: rp.Audited(by.Actor(), scope, audit.EventsReplayed, sub.ID, map[string]string{
+				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
+			}),
+		})
+		if errors.Is(err, store.ErrDuplicate) {
+			err = store.ErrStale // the same request, or another one, was first
+		}
+		return r, err
+	})
+}
+
+// keepOnce lets a key stand for what is there already.
+func (rp *Replays) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idempotency, object string) error {
+	once := i.Guard(scope, object, rp.TimeOf(scope))
+	if once == nil {
+		return nil
+	}
+	err := rp.Store.Commit(ctx, pay.Change{Once: once})
+	if errors.Is(err, store.ErrDuplicate) {
+		return store.ErrStale
+	}
+	return err
+}
+
+// timeFormat is how the audit log tells a time.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+func eventNames(types []hook.EventType) (names []string) {
+	for _, t := range types {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// Get reads a replay to one of a shop's endpoints.
+//
+// Errors: webhook_not_found, not_found.
+func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return hook.Replay{}, err
+	}
+	missing := problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
+	if !base.Storable(id) {
+		return hook.Replay{}, missing
+	}
+	r, err := rp.Store.Replays.Get(ctx, scope, sub.ID, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return r, missing
+	}
+	return r, err
+}
+
+// List lists the replays to one of a shop's endpoints, newest first, and counts them.
+//
+// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
+	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := base.Behind(page.After, func() error {
+		_, err := rp.Store.Replays.Get(ctx, scope, sub.ID, page.After)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	return rp.Store.Replays.List(ctx, scope, sub.ID, page)
+}
+
+// Stop stops a replay. What it has begun is delivered all the same; one that is stopped stays
+// as it is.
+//
+// Errors: webhook_not_found, not_found, conflict_state for one that is done.
+func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+	return base.Decide(func() (hook.Replay, error) {
+		r, err := rp.Get(ctx, scope, subscription, id)
+		if err != nil {
+			return r, err
+		}
+		untaken, err := rp.Store.Replays.Untaken(ctx, r)
+		if err != nil {
+			return r, err
+		}
+		next, err := r.Stop(hook.StopAsked, untaken, rp.TimeOf(scope))
+		if err != nil || next.Version == r.Version {
+			return next, err
+		}
+		return next, rp.Store.Commit(ctx, pay.Change{
+			Replays: []hook.Replay{next}, Audit: rp.Audited(by.Actor(), scope, audit.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID}),
+		})
+	})
+}
+
+// stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
+// looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
+func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
+	r, err := w.Store.Replays.Running(ctx, subscription)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, err = w.stopFor(ctx, r, hook.StopDisabled); err != nil {
+		return nil, err
+	}
+	return []hook.Replay{r}, nil
+}
+
+// stopFor stops a replay that runs.
+func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
+	untaken, err := w.Store.Replays.Untaken(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	return r.Stop(why, untaken, w.TimeOf(r.Scope))
+}
+
+// Step takes the next step of replays that are due. It returns how many it took; doing
+// one twice is harmless, for a step is written whole or not at all.
+func (rp *Replays) Step(ctx context.Context) (int, error) {
+	now := rp.Now()
+	due, err := rp.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	var failed error // of one; the others go on
+	for _, r := range due {
+		if err := rp.step(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return len(due), failed
+}
+
+func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
+	sub, err := rp.Store.Subscriptions.Any(ctx, r.Subscription)
+	if err != nil {
+		return err
+	}
+	now := rp.TimeOf(r.Scope)
+	if why := sub.StopFor(); why != "" {
+		if r, err = rp.hooks.stopFor(ctx, r, why); err != nil {
+			return err
+		}
+		return rp.moved(ctx, r)
+	}
+	untried, err := rp.Store.Replays.CountUntried(ctx, sub.ID)
+	if err != nil {
+		return err
+	}
+	if sub.Circuit.Open || untried >= hook.ReplayStep {
+		return rp.moved(ctx, r.Wait(sub.Circuit.Open, now))
+	}
+	var list []pay.ToldEvent
+	if types := r.Selects(sub); len(types) > 0 {
+		if list, err = rp.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
+			return err
+		}
+	}
+	if len(list) == 0 {
+		untried, err := rp.Store.Replays.Untried(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !untried.IsZero() {
+			return rp.moved(ctx, r.Wait(false, now))
+		}
+		return rp.moved(ctx, r.End(now))
+	}
+	next := make([]hook.Replayed, 0, len(list))
+	ids := make([]string, 0, len(list))
+	for _, e := range list {
+		next = append(next, hook.Replayed{Event: e.ID, Type: e.Type, At: e.At})
+		ids = append(ids, sub.Delivery(e.ID))
+	}
+	found, err := rp.Store.Deliveries.Named(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range next {
+		next[i].Delivery = found[ids[i]]
+	}
+	r, begun := r.Send(next, now)
+	return rp.moved(ctx, r, begun...)
+}
+
+// moved writes a replay's next step, with the deliveries that it begins.
+func (rp *Replays) moved(ctx context.Context, r hook.Replay, begun ...hook.Delivery) error {
+	return rp.Store.Commit(ctx, pay.Change{Replays: []hook.Replay{r}, Deliveries: begun})
+}

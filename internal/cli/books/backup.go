@@ -1,0 +1,298 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/recovery"
+	"github.com/cascadapay/cascada/internal/backup"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/daemon"
+)
+
+// Backup is cascada backup.
+type Backup struct {
+	cli.DatabaseFlags
+	File      string   `arg:"" help:"Where the copy goes. Nothing may be there."`
+	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt it to whoever has the identity of this age recipient (age1…, of age-keygen), or of those in @FILE. Repeat it for more."`
+	WithKey   bool     `help:"Put the master key beside it, as FILE.key, encrypted to the same recipients: together they are all that a restore needs."`
+	Unchecked bool     `help:"Do not prove the copy. Prove it elsewhere: cascada restore does."`
+}
+
+// errOneFile sends those with a PostgreSQL to its own tools.
+var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
+
+func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	ctx, stop := unlessEnded(ctx)
+	defer stop()
+	path, oneFile := recovery.DatabaseFile(c.Database)
+	if !oneFile {
+		return errOneFile
+	}
+	to, err := backup.Recipients(c.EncryptTo)
+	if err != nil {
+		return err
+	}
+	if c.WithKey && len(to) == 0 {
+		return errors.New("a copy of the master key in clear opens everything: --with-key wants --encrypt-to")
+	}
+	keys, err := c.Config(log).MasterKeyPath()
+	if err != nil && c.WithKey {
+		return err
+	}
+	for _, name := range []string{c.File, c.File + ".key"} {
+		if err := backup.Free(name); err != nil && (name == c.File || c.WithKey) {
+			return err
+		}
+	}
+	size, at, err := c.copy(ctx, log, adapters, to)
+	if err != nil {
+		return err
+	}
+	proved := "every invariant holds in it"
+	if c.Unchecked {
+		proved = "it is not checked"
+	}
+	fmt.Fprintf(cli.Stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
+	if !c.WithKey {
+		fmt.Fprintf(cli.Stdout, "the master key is not in it: without %s nobody can use it. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
+		return nil
+	}
+	file, err := os.Open(keys)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := backup.Encrypt(ctx, file, c.File+".key", to); err != nil {
+		return fmt.Errorf("the master key: %w", err)
+	}
+	fmt.Fprintf(cli.Stdout, "the master key is in %s.key, encrypted\n", c.File)
+	return nil
+}
+
+// copy makes the copy, proves it, and gives it its name.
+func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
+	temporary, drop, err := backup.Temporary(c.File)
+	if err != nil {
+		return 0, at, err
+	}
+	defer drop()
+	if at, err = recovery.CopyFile(ctx, c.Database, temporary); err != nil {
+		return 0, at, err
+	}
+	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
+	if err != nil {
+		return 0, at, fmt.Errorf("the copy: %w", err)
+	}
+	info, err := os.Stat(temporary)
+	if err != nil {
+		return 0, at, err
+	}
+	if len(to) == 0 {
+		return info.Size(), at, backup.Keep(temporary, c.File)
+	}
+	in, err := os.Open(temporary)
+	if err != nil {
+		return 0, at, err
+	}
+	defer in.Close()
+	return info.Size(), at, backup.Encrypt(ctx, in, c.File, to)
+}
+
+// proved opens a copy of the database with its key, does something to it, and checks it.
+func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, file string, check bool, do func(*app.App) error) (err error) {
+	config := d.OperatorConfig(log)
+	if config.MasterKey == "" {
+		path, err := config.MasterKeyPath() // of the database, not of the copy
+		if err != nil {
+			return err
+		}
+		config.MasterKeyFile = path
+	}
+	config.Database, config.Adapters = "sqlite:"+file, adapters
+	config.Migrate = true // nobody else has the copy
+	a, err := daemon.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		a.Close()
+		// What is in the log still is not in the file that gets a name.
+		if log, statErr := os.Stat(file + "-wal"); statErr == nil && log.Size() > 0 {
+			err = errors.Join(err, errors.New("it could not be written to its end"))
+		}
+	}()
+	if err := do(a); err != nil || !check {
+		return err
+	}
+	broken, err := a.Check(ctx)
+	for _, b := range broken {
+		fmt.Fprintln(cli.Stdout, "broken:", b)
+	}
+	if err == nil && len(broken) > 0 {
+		err = fmt.Errorf("%d broken", len(broken))
+	}
+	return err
+}
+
+// unlessEnded is a context that ends when the process is told to, so that it removes what it has begun.
+func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+}
+
+// Restore is cascada restore.
+type Restore struct {
+	cli.DatabaseFlags
+	File      string `arg:"" type:"existingfile" help:"What cascada backup made."`
+	Identity  string `type:"existingfile" placeholder:"FILE" help:"The age identity that opens it, where it is encrypted."`
+	WithKey   bool   `help:"Take the master key from FILE.key, where there is none yet."`
+	MoveAside bool   `help:"Where a database is, rename it to PATH.before-TIME first. It is never deleted."`
+	From      string `placeholder:"TIME" help:"As of when the copy is, where it does not say so itself because something else made it."`
+}
+
+func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
+	ctx, stop := unlessEnded(ctx)
+	defer stop()
+	path, oneFile := recovery.DatabaseFile(c.Database)
+	if !oneFile {
+		return errOneFile
+	}
+	from, err := cli.Instant("--from", c.From, time.UTC)
+	if err != nil {
+		return err
+	}
+	release, err := recovery.Alone(c.Database)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, name := range []string{path, path + "-wal"} {
+		if err := backup.Free(name); err != nil && !c.MoveAside {
+			return fmt.Errorf("%w: --move-aside renames it", err)
+		}
+	}
+	by, err := c.identities()
+	if err != nil {
+		return err
+	}
+	key, err := c.takeKey(ctx, log, by)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && key != "" { // it belongs to a database
+			err = errors.Join(err, os.Remove(key))
+		}
+	}()
+	temporary, drop, err := backup.Temporary(path)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	if _, err := backup.Open(ctx, c.File, temporary, by); err != nil {
+		return err
+	}
+	if err := c.copied(ctx, temporary); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	var lost recovery.RecoveryStatus
+	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
+		_, marked, err := a.Recovery.Restored(ctx)
+		if err == nil && !marked {
+			if from.IsZero() {
+				return errors.New("it does not say as of when it is, since cascada backup did not make it: say so with --from")
+			}
+			_, err = a.Recovery.BeginRecovery(ctx, from, time.Time{})
+		}
+		if err == nil {
+			lost, err = a.Recovery.Recovery(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.putBack(temporary, path, key, lost)
+}
+
+// copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
+func (c *Restore) copied(ctx context.Context, temporary string) error {
+	if err := recovery.Sound(ctx, temporary); err != nil {
+		return err
+	}
+	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.NextMigrations())
+	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
+		err = errors.New("it is empty, or of another program: there is no database of Cascada in it")
+	}
+	return err
+}
+
+// putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
+// where that was taken too.
+func (c *Restore) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
+	aside, err := recovery.MoveAside(path, lost.To)
+	if err != nil {
+		return err
+	}
+	owner := filepath.Dir(path)
+	if aside != "" {
+		owner = aside
+		fmt.Fprintf(cli.Stdout, "the database that was there is %s\n", aside)
+	}
+	for _, name := range []string{temporary, path + ".lock", key} {
+		if err := backup.Inherit(name, owner); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if err := backup.Keep(temporary, path); err != nil {
+		return err
+	}
+	fmt.Fprintf(cli.Stdout, "restored %s as of %s; every invariant holds\n", path, lost.From.Format(time.RFC3339))
+	printRecovery(lost)
+	return nil
+}
+
+func (c *Restore) identities() ([]age.Identity, error) {
+	if c.Identity == "" {
+		return nil, nil
+	}
+	return backup.Identities(c.Identity)
+}
+
+// takeKey puts the master key that lies beside the backup in its place, and returns that.
+func (c *Restore) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
+	if !c.WithKey {
+		return "", nil
+	}
+	path, err := c.Config(log).MasterKeyPath()
+	if err != nil {
+		return "", err
+	}
+	if err := backup.Free(path); err != nil {
+		return "", fmt.Errorf("%w: leave --with-key out to use it", err)
+	}
+	temporary, drop, err := backup.Temporary(path)
+	if err != nil {
+		return "", err
+	}
+	defer drop()
+	if _, err := backup.Open(ctx, c.File+".key", temporary, by); err != nil {
+		return "", err
+	}
+	return path, backup.Keep(temporary, path)
+}

@@ -1,0 +1,33 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cascadapay/cascada/internal/cli"
+)
+
+// Repair is cascada repair.
+type Repair struct {
+	Counters repairCountersCmd `cmd:"" help:"Count again what lists tell as their totals: payments, deliveries, movements. The ledger is not touched."`
+}
+
+type repairCountersCmd struct{ cli.DatabaseFlags }
+
+func (c *repairCountersCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	mended, err := a.RepairCounters(ctx)
+	for _, m := range mended {
+		fmt.Fprintln(cli.Stdout, m)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cli.Stdout, "%d counters were mended\n", len(mended))
+	return nil
+}

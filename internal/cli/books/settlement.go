@@ -1,0 +1,116 @@
+package books
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Settlement is cascada settlement.
+type Settlement struct {
+	List settlementListCmd `cmd:"" help:"List settlements of all merchants, newest first."`
+	Show settlementShowCmd `cmd:"" help:"Show a settlement's totals and first lines."`
+	Pay  settlementPayCmd  `cmd:"" help:"Note that the payouts behind closed settlements are confirmed. Moves no money."`
+}
+
+type settlementListCmd struct {
+	cli.DatabaseFlags
+	Merchant string               `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" placeholder:"STATUS" help:"Only those that are open, closed or paid."`
+	Limit    cli.AtMost           `default:"50" help:"How many at most."`
+}
+
+func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Settlements.AnySettlements(ctx, c.Merchant, c.Status, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET")
+	for _, s := range list {
+		closed := "-"
+		if !s.ClosedAt.IsZero() {
+			closed = s.ClosedAt.Format(time.RFC3339)
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net))
+	}
+	return out.Flush()
+}
+
+type settlementShowCmd struct {
+	cli.DatabaseFlags
+	Settlement string `arg:"" help:"Settlement id, STL-…"`
+	Lines      int    `default:"20" help:"How many lines to show."`
+}
+
+func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	s, lines, err := a.Settlements.AnySettlement(ctx, c.Settlement, c.Lines)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Settlement, err)
+	}
+	fmt.Fprintf(cli.Stdout, "%s of %s, %s, %s\n", s.ID, s.Merchant, s.Environment(), s.Status)
+	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	for _, fact := range []struct {
+		name string
+		at   time.Time
+	}{{"period from", s.PeriodStart}, {"period to", s.PeriodEnd}, {"closed", s.ClosedAt}, {"receipt", s.PDFAt}, {"paid", s.PaidAt}, {"due", s.DueAt}} {
+		if !fact.at.IsZero() {
+			fmt.Fprintf(out, "  %s\t%s\n", fact.name, fact.at.Format(time.RFC3339))
+		}
+	}
+	for _, total := range []struct {
+		name  string
+		cents int64
+	}{
+		{"gross", s.Gross}, {"fees", -s.Fees().Total()}, {"refunds", -s.Refunds}, {"chargebacks", -s.Chargebacks},
+		{"chargeback fees", -s.ChargebackFees}, {"reserve held", -s.Held}, {"reserve released", s.Released},
+		{"adjustments", s.Adjustments}, {"net", s.Net}, {"moved to available", s.Moved},
+	} {
+		fmt.Fprintf(out, "  %s\t%s\n", total.name, cli.USD(total.cents))
+	}
+	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)
+	for _, l := range lines {
+		fmt.Fprintf(out, "  %d\t%s\t%s\t%s\t%s\n", l.Number, l.At.Format(time.RFC3339), l.Type, l.Payment, cli.USD(l.Net))
+	}
+	return out.Flush()
+}
+
+type settlementPayCmd struct {
+	cli.DatabaseFlags
+	Settlements []string `arg:"" help:"Settlement ids, STL-…"`
+}
+
+// Run pays what it can, and fails for the others.
+func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var failed []error
+	for _, id := range c.Settlements {
+		s, err := a.Settlements.PaySettlement(ctx, id)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		fmt.Fprintln(cli.Stdout, s.ID, "is paid")
+	}
+	return errors.Join(failed...)
+}

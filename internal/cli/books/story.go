@@ -1,0 +1,29 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cascadapay/cascada/internal/cli"
+)
+
+// Story is cascada story.
+type Story struct {
+	cli.DatabaseFlags
+	ID string `arg:"" name:"id" help:"Of a payment (TXN-…), of a withdrawal (wdr_…), or of a refund or another claim (CLM-…), which its payment's story tells."`
+}
+
+func (c *Story) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	story, err := a.Story(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(cli.Stdout, story)
+	return nil
+}

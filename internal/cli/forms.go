@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// AtMost is how many rows a list has.
+type AtMost int
+
+// Validate is asked by kong.
+func (n AtMost) Validate() error {
+	if n < 1 {
+		return errors.New("want at least 1")
+	}
+	return nil
+}
+
+// TimeForm is how a time is written where programs read it too.
+const TimeForm = "2006-01-02T15:04:05Z"
+
+// USD is an amount of cents for people.
+func USD(cents int64) string { return money.New(cents, money.USD).String() }
+
+// Moment is a time for people, to the minute.
+func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// Instant reads a day or a time of day; zero for none.
+func Instant(flag, text string, zone *time.Location) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02T15:04:05", time.RFC3339} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s %q: want a day such as 2026-11-30, or a time such as 2026-11-30T15:04:05Z", flag, text)
+}
+
+// Content is what a file, or the standard input, holds.
+func Content(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(path)
+}

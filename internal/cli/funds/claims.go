@@ -1,0 +1,110 @@
+package funds
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Claim is cascada claim.
+type Claim struct {
+	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
+	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`
+	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days."`
+	Resolve claimResolveCmd `cmd:"" help:"End a claim by the word of the bank, the provider or yourself. Works while the server runs."`
+}
+
+type claimListCmd struct {
+	cli.DatabaseFlags
+	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims of this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
+	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came after the end)."`
+	Limit  cli.AtMost      `default:"50" help:"How many at most."`
+}
+
+func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Claims.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLAIM\tTYPE\tSTATUS\tAMOUNT\tUSD\tENVIRONMENT\tTRANSACTION\tDUE")
+	for _, claim := range list {
+		due := ""
+		if !claim.DueAt.IsZero() {
+			due = claim.DueAt.UTC().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", claim.ID, claim.Kind, claim.Status, claim.Local,
+			claim.Dollars(), claim.Environment(), claim.Payment, due)
+	}
+	return w.Flush()
+}
+
+type claimShowCmd struct {
+	cli.DatabaseFlags
+	Claim string `arg:"" help:"Claim id, CLM-…"`
+}
+
+func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.Claims.AnyClaim(ctx, c.Claim)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cli.Stdout, claim)
+	return nil
+}
+
+type claimAskCmd struct {
+	cli.DatabaseFlags
+	Claim string `arg:"" help:"Claim id, CLM-…"`
+	Note  string `required:"" help:"What you want to know; the merchant reads it."`
+}
+
+func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
+	return rule(ctx, c.DatabaseFlags, log, claims.RuledClaim{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+}
+
+type claimResolveCmd struct {
+	cli.DatabaseFlags
+	Claim   string          `arg:"" help:"Claim id, CLM-…"`
+	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
+	Note    string          `required:"" help:"Why; the merchant reads it."`
+	Force   bool            `help:"Although the provider says otherwise."`
+}
+
+func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
+	return rule(ctx, c.DatabaseFlags, log, claims.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+}
+
+// rule applies the operator's word and shows the claim after it.
+func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.RuledClaim) error {
+	a, err := d.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.Claims.RuleClaimAs(ctx, a.Self(), r)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cli.Stdout, claim)
+	if claim.Calling() {
+		fmt.Fprintln(cli.Stdout, "the provider has not confirmed the refund yet; a running server asks it again")
+	}
+	return nil
+}

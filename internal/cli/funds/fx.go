@@ -1,0 +1,208 @@
+package funds
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
+type RateFlags struct {
+	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age after which a rate is warned of (${env}, default ${default})."`
+	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age after which no new charges are taken at a rate (${env}, default ${default})."`
+	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Percent that a rate may move at once; a larger step waits for the operator (${env}, default ${default})."`
+}
+
+// FX is what the flags say.
+func (f RateFlags) FX() daemon.FX {
+	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
+}
+
+// FX is cascada fx.
+type FX struct {
+	List   fxListCmd   `cmd:"" help:"List the exchange rates, or what was read of one currency."`
+	Set    fxSetCmd    `cmd:"" help:"Set a rate: units of the currency for one US dollar. Running servers use it within seconds."`
+	Import fxImportCmd `cmd:"" help:"Set the rates of a CSV or JSON file, all or none."`
+}
+
+// parseCurrency reads a currency as people type it.
+func parseCurrency(text string) (money.Currency, error) {
+	currency, err := money.ParseCurrency(strings.ToUpper(text))
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", text, err)
+	}
+	return currency, nil
+}
+
+// over returns the use cases over a database, with these flags.
+func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
+	c := d.OperatorConfig(log)
+	c.FX = f.FX()
+	return daemon.Open(ctx, c)
+}
+
+type fxListCmd struct {
+	cli.DatabaseFlags
+	RateFlags
+	Currency string `arg:"" optional:"" help:"Currency whose history to list, such as BRL."`
+}
+
+func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.over(ctx, c.DatabaseFlags, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	if c.Currency != "" {
+		err = c.history(ctx, a, table)
+	} else {
+		err = c.rates(ctx, a, table)
+	}
+	if err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error {
+	list, err := a.Rates.RateList(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "CURRENCY\tFOR 1 USD\tSOURCE\tOBSERVED\tSTATE")
+	for _, r := range list {
+		used := r.Reading
+		if used.Rate.IsZero() {
+			used = r.BuiltIn
+		}
+		state := r.State
+		switch state {
+		case "built-in":
+			state = "built-in, for the sandbox only"
+		case "expired":
+			state = "expired: no new charges"
+		}
+		if !r.Held.Rate.IsZero() {
+			state += fmt.Sprintf("; %s of %s, %s, waits for cascada fx set --force", r.Held.Rate.Decimal(), r.Held.Source, cli.Moment(r.Held.At))
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", r.Currency, text(used.Rate), used.Source, cli.Moment(used.At), state)
+	}
+	return nil
+}
+
+func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) error {
+	currency, err := parseCurrency(c.Currency)
+	if err != nil {
+		return err
+	}
+	list, err := a.Rates.RateHistory(ctx, currency)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "TAKEN\tFOR 1 USD\tSOURCE\tOBSERVED\tVERDICT\tBY")
+	for _, r := range list {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Moment(r.Taken), text(r.Rate), r.Source, cli.Moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
+	}
+	return nil
+}
+
+func text(r money.Rate) string {
+	if r.IsZero() {
+		return "none"
+	}
+	return r.Decimal()
+}
+
+type fxSetCmd struct {
+	cli.DatabaseFlags
+	RateFlags
+	Currency string    `arg:"" help:"Currency, such as BRL."`
+	Rate     string    `arg:"" help:"How many units of it one US dollar buys, such as 5.4321."`
+	Source   string    `default:"operator" help:"Who says so."`
+	At       time.Time `placeholder:"TIME" help:"When it was so, such as 2026-11-20T15:04:05Z; now by default."`
+	Force    bool      `help:"Also when it jumps, or is older than the rate in use."`
+}
+
+func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
+	currency, err := parseCurrency(c.Currency)
+	if err != nil {
+		return err
+	}
+	rate, err := money.ParseRate(c.Rate)
+	if err != nil {
+		return fmt.Errorf("%q: %w", c.Rate, err)
+	}
+	a, err := c.over(ctx, c.DatabaseFlags, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if c.At.IsZero() {
+		c.At = a.Now()
+	}
+	changes, err := a.Rates.SetRates(ctx, []pay.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
+	if err != nil {
+		return err
+	}
+	if was := changes[0].Before; changes[0].Verdict == pay.RateKnown && was != rate {
+		return fmt.Errorf("%s stays at %s, which is of a later time: --force sets %s all the same", currency, was.Decimal(), rate.Decimal())
+	}
+	return tell(changes)
+}
+
+type fxImportCmd struct {
+	cli.DatabaseFlags
+	RateFlags
+	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON, a list of such or what --fx-url reads."`
+	Source string `help:"Who says so, where the file does not; its name by default."`
+	Force  bool   `help:"Also those that jump, or are older than the rates in use."`
+}
+
+func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
+	file, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	if c.Source == "" {
+		c.Source = filepath.Base(c.File)
+	}
+	a, err := c.over(ctx, c.DatabaseFlags, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	changes, err := a.Rates.ImportRates(ctx, file, c.Source, c.Force)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	return tell(changes)
+}
+
+// tell prints what was done.
+func tell(changes []acquiring.RateChange) error {
+	for _, c := range changes {
+		note := "was " + text(c.Before)
+		if c.Verdict == pay.RateKnown {
+			note = "not applied: the rate in use is as new or newer, " + text(c.Before)
+		}
+		if _, err := fmt.Fprintf(cli.Stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
+			return err
+		}
+	}
+	return nil
+}

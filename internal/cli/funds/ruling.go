@@ -1,0 +1,214 @@
+package funds
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Payment is cascada payment.
+type Payment struct {
+	List    paymentListCmd    `cmd:"" help:"List payments whose outcome nobody knows, oldest first."`
+	Resolve paymentResolveCmd `cmd:"" help:"End a payment whose provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+}
+
+type paymentListCmd struct {
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
+}
+
+func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Payments.Unsure(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(cli.Stdout, "every outcome is known")
+		return nil
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
+	for _, p := range list {
+		attempt, _ := p.Current()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
+			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
+	}
+	return w.Flush()
+}
+
+type paymentResolveCmd struct {
+	cli.DatabaseFlags
+	Payment string   `arg:"" help:"Transaction id, TXN-…"`
+	Outcome pay.Word `required:"" enum:"paid,not-charged" placeholder:"OUTCOME" help:"paid completes it, or books late money where it had ended; not-charged ends it."`
+	Note    string   `required:"" help:"How you know; it is kept in the audit log."`
+	Force   bool     `help:"Although the provider says otherwise."`
+}
+
+func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	p, said, err := a.Payments.Rule(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	if err != nil {
+		return fmt.Errorf("payment %s: %w", c.Payment, err)
+	}
+	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
+	if s, late := p.Attention(); late && s.Claim != "" {
+		fmt.Fprintf(cli.Stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
+	}
+	return nil
+}
+
+// Withdrawal is cascada withdrawal.
+type Withdrawal struct {
+	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
+	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`
+	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due and not sent, with what they wait for."`
+	Approve withdrawalApproveCmd `cmd:"" help:"Let a withdrawal pass the limits (cascada payout limit)."`
+	Resolve withdrawalResolveCmd `cmd:"" help:"End a withdrawal whose payout provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+}
+
+type withdrawalListCmd struct {
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
+}
+
+func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Payouts.Unpaid(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(cli.Stdout, "no withdrawal is under way")
+		return nil
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
+	for _, d := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
+	}
+	return w.Flush()
+}
+
+type withdrawalShowCmd struct {
+	cli.DatabaseFlags
+	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
+}
+
+func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, err := a.Payouts.RevealWithdrawal(ctx, a.Self(), c.Withdrawal)
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
+		{"account", w.Provider}, {"to pay out", payable(w.Withdrawal)}, {"our reference", w.Reference()},
+		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"provider's reference", w.ProviderRef}, {"bank's reference", w.BankRef},
+	} {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	return table.Flush()
+}
+
+type withdrawalResolveCmd struct {
+	cli.DatabaseFlags
+	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
+	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance; returned gives back what had arrived and was sent back, without the fee."`
+	Reference  string   `placeholder:"TEXT" help:"What the bank or the network calls the payout, where it arrived."`
+	Note       string   `required:"" help:"How you know; it is kept in the audit log."`
+	Force      bool     `help:"Although the payout provider says otherwise."`
+}
+
+func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, said, err := a.Payouts.RuleWithdrawal(ctx, a.Self(), base.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
+	return nil
+}
+
+type withdrawalWaitingCmd struct {
+	cli.DatabaseFlags
+	Limit cli.AtMost `default:"50" help:"How many at most."`
+}
+
+func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Payouts.WaitingWithdrawals(ctx, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(cli.Stdout, "no withdrawal waits")
+		return nil
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITHDRAWAL\tMERCHANT\tENVIRONMENT\tAMOUNT\tMADE\tWAITS FOR")
+	for _, d := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Merchant, d.Environment(), cli.USD(d.Amount), d.CreatedAt.UTC().Format(time.DateTime), d.Waiting)
+	}
+	return w.Flush()
+}
+
+type withdrawalApproveCmd struct {
+	cli.DatabaseFlags
+	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
+	Note       string `required:"" help:"Why; it is kept in the audit log."`
+}
+
+func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	w, err := a.Payouts.ApproveWithdrawal(ctx, a.Self(), c.Withdrawal, c.Note)
+	if err != nil {
+		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
+	}
+	fmt.Fprintf(cli.Stdout, "%s of %s passes the limits\n", w.ID, cli.USD(w.Amount))
+	return nil
+}
+
+// payable is what a withdrawal is to pay out, for people: of a token, as much as the USD are worth.
+func payable(w pay.Withdrawal) string {
+	if w.Local == (money.Amount{}) {
+		return "what " + cli.USD(w.Net()) + " are worth"
+	}
+	return fmt.Sprintf("%s (%s at %s)", w.Local, cli.USD(w.Net()), w.Rate.Decimal())
+}

@@ -1,0 +1,74 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// KYC is cascada kyc.
+type KYC struct {
+	List    kycListCmd    `cmd:"" help:"List verifications, newest first."`
+	Approve kycApproveCmd `cmd:"" help:"Verify a merchant: it may withdraw from then on."`
+	Reject  kycRejectCmd  `cmd:"" help:"Reject a verification; the merchant may begin a new one."`
+}
+
+type kycListCmd struct {
+	cli.DatabaseFlags
+	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
+	Merchant string                    `placeholder:"ID" help:"Only this merchant's, mer_…"`
+	Limit    cli.AtMost                `default:"100" help:"How many at most."`
+}
+
+func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Verifications.List(ctx, c.Status, c.Merchant, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tMERCHANT\tENVIRONMENT\tLEVEL\tSUBJECT\tSTATUS\tCREATED")
+	for _, v := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Merchant, v.Environment(), v.Level, v.Subject, v.Status,
+			v.CreatedAt.UTC().Format("2006-01-02 15:04:05"))
+	}
+	return w.Flush()
+}
+
+type kycApproveCmd struct {
+	cli.DatabaseFlags
+	ID string `arg:"" help:"Verification's id, kyc_…"`
+}
+
+func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCVerified, "", "")
+}
+
+type kycRejectCmd struct {
+	cli.DatabaseFlags
+	ID      string `arg:"" help:"Verification's id, kyc_…"`
+	Code    string `default:"document_unreadable" help:"Why, in one word (lastError.code)."`
+	Message string `default:"A document cannot be read." help:"Why, for people (lastError.message)."`
+}
+
+func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Verifications.Decide(ctx, c.ID, tenant.KYCRejected, c.Code, c.Message)
+}

@@ -1,0 +1,46 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cascadapay/cascada/internal/cli"
+)
+
+// Login is cascada login.
+type Login struct {
+	Revoke loginRevokeCmd `cmd:"" help:"End logins: their tokens are refused on every node within two seconds."`
+}
+
+type loginRevokeCmd struct {
+	cli.DatabaseFlags
+	Login    string `arg:"" optional:"" help:"Login's id, lgn_…, as the audit log tells it."`
+	Key      string `placeholder:"ID" help:"All logins of a key, key_…"`
+	Merchant string `placeholder:"ID" help:"All logins of a merchant, mer_…"`
+	Reason   string `default:"revoked by the operator" help:"Why; for the audit log."`
+}
+
+func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
+	named := 0
+	for _, id := range []string{c.Login, c.Key, c.Merchant} {
+		if id != "" {
+			named++
+		}
+	}
+	if named != 1 {
+		return errors.New("name one: a login, --key or --merchant")
+	}
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if c.Login != "" {
+		return a.Access.RevokeLogin(ctx, a.Self(), c.Login, c.Reason)
+	}
+	n, err := a.Access.RevokeLogins(ctx, a.Self(), c.Merchant, c.Key, c.Reason)
+	fmt.Fprintln(cli.Stdout, "logins ended:", n)
+	return err
+}

@@ -1,0 +1,189 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Merchant is cascada merchant.
+type Merchant struct {
+	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
+	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
+	Set    merchantSetCmd    `cmd:"" help:"Change where a merchant is written to."`
+	Terms  merchantTermsCmd  `cmd:"" help:"Show what was agreed with a merchant, or change it for the payments to come."`
+}
+
+type merchantCreateCmd struct {
+	cli.DatabaseFlags
+	Name     string          `required:"" help:"Name of the merchant and its shop."`
+	Email    string          `required:"" help:"Where the merchant is written to: one address."`
+	Industry string          `help:"What it sells."`
+	Tier     tenant.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	Language tenant.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
+	JSON     bool            `name:"json" help:"Print JSON."`
+
+	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
+}
+
+// created is the shape of merchant create --json, which others depend on.
+type created struct {
+	Merchant struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"merchant"`
+	Shop struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Slug string `json:"slug"`
+	} `json:"shop"`
+	Keys struct {
+		Sandbox    onboarding.KeyPair `json:"sandbox"`
+		Production onboarding.KeyPair `json:"production"`
+	} `json:"keys"`
+}
+
+func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	n := onboarding.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
+	if err := n.Check(); err != nil { // before there is a database that it did not want
+		return err
+	}
+	a, err := c.Open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	o, err := a.Onboarding.CreateMerchant(ctx, n)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var out created
+		out.Merchant.ID, out.Merchant.Name = o.Merchant.ID, o.Merchant.Name
+		out.Shop.ID, out.Shop.Name, out.Shop.Slug = o.Shop.ID, o.Shop.Name, o.Shop.Slug
+		out.Keys.Sandbox, out.Keys.Production = o.Sandbox, o.Live
+		return json.NewEncoder(cli.Stdout).Encode(out)
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+		o.Merchant.ID, o.Merchant.Name, o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
+	return err
+}
+
+type merchantListCmd struct {
+	cli.DatabaseFlags
+	JSON bool `name:"json" help:"Print an object a line."`
+}
+
+func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "MERCHANT\tNAME\tEMAIL\tTIER\tSHOP\tSHOP'S NAME")
+	}
+	for after := ""; ; {
+		page, shops, err := a.Onboarding.Merchants(ctx, after, merchantPage)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			after = m.ID
+			told := merchantLine{ID: m.ID, Name: m.Name, Email: m.Email, Tier: m.Tier, Shops: []shopLine{}}
+			for _, s := range shops[m.ID] {
+				told.Shops = append(told.Shops, shopLine{s.ID, s.Name})
+				if !c.JSON {
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, m.Name, m.Email, m.Tier, s.ID, s.Name)
+				}
+			}
+			if c.JSON {
+				if err := json.NewEncoder(cli.Stdout).Encode(told); err != nil {
+					return err
+				}
+			}
+		}
+		if len(page) < merchantPage {
+			return table.Flush()
+		}
+	}
+}
+
+type merchantSetCmd struct {
+	cli.DatabaseFlags
+	Merchant string `arg:"" help:"Merchant's id, mer_…"`
+	Email    string `required:"" placeholder:"ADDRESS" help:"Where the merchant is written to from now on: one address."`
+}
+
+func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Onboarding.SetEmail(ctx, a.Self(), c.Merchant, c.Email)
+}
+
+type merchantTermsCmd struct {
+	cli.DatabaseFlags
+	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
+	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
+	JSON       bool               `name:"json" help:"Print JSON."`
+}
+
+func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	m, err := a.AnyMerchant(ctx, c.Merchant)
+	if err == nil && c.RefundFees != nil {
+		m, err = a.Onboarding.SetRefundFees(ctx, a.Self(), c.Merchant, *c.RefundFees)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m))
+	}
+	told := shape.NewMerchant(m)
+	for _, line := range [][2]string{
+		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
+		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
+		{"withdrawal fee", told.WithdrawalFeeUSD.String()}, {"dispute fee", told.ChargebackFeeUSD.String()}, {"refund fees", string(m.RefundFees)},
+	} {
+		fmt.Fprintf(cli.Stdout, "%-16s %s\n", line[0], line[1])
+	}
+	return nil
+}
+
+// merchantLine is the shape of merchant list --json.
+type merchantLine struct {
+	ID    string      `json:"id"`
+	Name  string      `json:"name"`
+	Email string      `json:"email"`
+	Tier  tenant.Tier `json:"tier"`
+	Shops []shopLine  `json:"shops"`
+}
+
+type shopLine struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// merchantPage is how many merchants are read at a time.
+const merchantPage = 100
+
+func percent(r json.Marshaler) string {
+	text, _ := r.MarshalJSON() // a rate always has one
+	return string(text) + " %"
+}

@@ -1,0 +1,121 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Operator is cascada operator.
+type Operator struct {
+	Add    operatorAddCmd    `cmd:"" help:"Give a person or a program a token of the admin API (serve --admin). It is shown once."`
+	List   operatorListCmd   `cmd:"" help:"List who may use the admin API."`
+	Remove operatorRemoveCmd `cmd:"" help:"End an operator's token, at once."`
+}
+
+// operatorJSON is the shape of an operator in --json.
+type operatorJSON struct {
+	Name      string `json:"name"`
+	Token     string `json:"token,omitempty"` // of add alone
+	Preview   string `json:"tokenPreview"`
+	CreatedAt string `json:"createdAt"`
+	EndsAt    string `json:"endsAt,omitempty"`
+	RemovedAt string `json:"removedAt,omitempty"`
+}
+
+func newOperatorJSON(o tenant.Operator) operatorJSON {
+	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(cli.TimeForm)}
+	if !o.Active() {
+		told.RemovedAt = o.RemovedAt.Format(cli.TimeForm)
+	} else if !o.EndsAt.IsZero() {
+		told.EndsAt = o.EndsAt.Format(cli.TimeForm)
+	}
+	return told
+}
+
+type operatorAddCmd struct {
+	cli.DatabaseFlags
+	Name    string        `arg:"" help:"What the audit log calls this operator."`
+	Expires time.Duration `default:"2160h" help:"How long the token is good, 90 days by default; 0: until it is removed."`
+	JSON    bool          `name:"json" help:"Print JSON."`
+}
+
+func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	ends, err := ends(a.Now(), c.Expires)
+	if err != nil {
+		return err
+	}
+	token, o, err := a.Operators.Add(ctx, a.Self(), c.Name, ends)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		told := newOperatorJSON(o)
+		told.Token = token
+		return json.NewEncoder(cli.Stdout).Encode(told)
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
+	return err
+}
+
+type operatorListCmd struct {
+	cli.DatabaseFlags
+	All  bool `help:"Also those that were removed."`
+	JSON bool `name:"json" help:"Print an object a line."`
+}
+
+func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Operators.List(ctx, c.All)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tENDS\tREMOVED")
+	}
+	for _, o := range list {
+		told := newOperatorJSON(o)
+		if c.JSON {
+			if err := json.NewEncoder(cli.Stdout).Encode(told); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", told.Name, told.Preview, told.CreatedAt, told.EndsAt, told.RemovedAt)
+	}
+	return table.Flush()
+}
+
+type operatorRemoveCmd struct {
+	cli.DatabaseFlags
+	Name string `arg:"" help:"Operator's name."`
+}
+
+func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := a.Operators.Remove(ctx, a.Self(), c.Name); err != nil {
+		return err
+	}
+	fmt.Fprintf(cli.Stdout, "%s was removed; the token does not work any more\n", c.Name)
+	return nil
+}

@@ -1,0 +1,94 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Shop is cascada shop.
+type Shop struct {
+	Create shopCreateCmd `cmd:"" help:"Make one more shop of a merchant, with its keys."`
+	Brand  shopBrandCmd  `cmd:"" help:"Say how a shop looks to its shoppers, and who may embed its pages."`
+}
+
+type shopCreateCmd struct {
+	cli.DatabaseFlags
+	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	Name     string `required:"" help:"Name that shoppers see."`
+}
+
+func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	o, err := a.Onboarding.CreateShop(ctx, c.Merchant, c.Name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
+	return err
+}
+
+type shopBrandCmd struct {
+	cli.DatabaseFlags
+	Shop   string   `arg:"" help:"Shop's id, shp_…"`
+	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
+	Logo   string   `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
+	NoLogo bool     `help:"Show the shop's name and no picture."`
+	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
+
+	HideFee *bool `negatable:"" help:"Show shoppers no fee beside the methods, for the shop does not pass it on; --no-hide-fee shows it again."`
+}
+
+func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
+	var logo *tenant.Logo
+	if c.Logo != "" {
+		body, err := os.ReadFile(c.Logo)
+		if err != nil {
+			return err
+		}
+		read, err := onboarding.ReadLogo(body)
+		if err != nil {
+			return err
+		}
+		logo = &read
+	}
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b tenant.Brand) tenant.Brand {
+		if c.Color != nil {
+			b.Color = *c.Color
+		}
+		if c.NoLogo {
+			b.Logo = ""
+		}
+		if c.HideFee != nil {
+			b.HideFee = *c.HideFee
+		}
+		if len(c.Frame) > 0 {
+			b.Frames = c.Frame
+		}
+		return b
+	}, logo)
+	if err != nil {
+		return err
+	}
+	fee := "shown"
+	if shop.Brand.HideFee {
+		fee = "hidden"
+	}
+	fmt.Fprintf(cli.Stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
+	return nil
+}

@@ -1,0 +1,323 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// credentialFlags say where credentials are read from: never from the command
+// line itself, which every list of processes shows.
+type credentialFlags struct {
+	Credential  []string `sep:"none" placeholder:"NAME=SOURCE" help:"A credential, from a file (NAME=@FILE), the standard input (NAME=-) or a variable (NAME=env:VARIABLE). What is not secret may be given as it is."`
+	Credentials string   `placeholder:"FILE" help:"A JSON object of credentials by name, from a file or the standard input (-)."`
+}
+
+// read gathers the credentials of an adapter.
+func (f credentialFlags) read(fields []provider.Field) (map[string]string, error) {
+	credentials := map[string]string{}
+	if f.Credentials != "" {
+		text, err := cli.Content(f.Credentials)
+		if err != nil {
+			return nil, err
+		}
+		if json.Unmarshal(text, &credentials) != nil { // its error may hold a piece of the text
+			return nil, fmt.Errorf("%s: want a JSON object of strings, such as {\"secretKey\":\"…\"}", f.Credentials)
+		}
+	}
+	piped := f.Credentials == "-"
+	for _, flag := range f.Credential {
+		name, source, ok := strings.Cut(flag, "=")
+		if !ok {
+			return nil, errors.New("--credential wants NAME=@FILE, NAME=- or NAME=env:VARIABLE")
+		}
+		if source == "-" && piped {
+			return nil, errors.New("the standard input holds one thing: give the others by file or variable")
+		}
+		piped = piped || source == "-"
+		value, err := credential(fields, name, source)
+		if err != nil {
+			return nil, err
+		}
+		credentials[name] = value
+	}
+	return credentials, nil
+}
+
+// credential reads one from its source.
+func credential(fields []provider.Field, name, source string) (string, error) {
+	if variable, ok := strings.CutPrefix(source, "env:"); ok {
+		value, found := os.LookupEnv(variable)
+		if !found {
+			return "", fmt.Errorf("%s: there is no variable %s", name, variable)
+		}
+		return value, nil
+	}
+	if path, ok := strings.CutPrefix(source, "@"); ok || source == "-" {
+		text, err := cli.Content(cmp.Or(path, "-"))
+		return strings.TrimRight(string(text), "\r\n"), err
+	}
+	public := func(f provider.Field) bool { return f.Name == name && f.Public }
+	if source != "" && !slices.ContainsFunc(fields, public) {
+		return "", fmt.Errorf("%s is secret, or no credential: give it as @FILE, - or env:VARIABLE, where no list of processes shows it", name)
+	}
+	return source, nil
+}
+
+// termFlags are an account's settings.
+type termFlags struct {
+	Rail     []string `placeholder:"KEY" help:"Rail that the account takes payments by, such as pix.BRA; a new account takes all of the adapter's, as does one with the word all."`
+	Price    []string `sep:"none" placeholder:"[KEY=]PRICE" help:"What the provider asks, such as 2.9%+0.30 (percent and USD), or pix.BRA=0.99% for a rail. The word none takes it away."`
+	Limit    []string `sep:"none" placeholder:"[KEY=]CURRENCY:MIN-MAX" help:"What the account takes at a time, such as BRL:1-5000 or pix.BRA=BRL:1-5000. The word none takes it away."`
+	Priority *int     `placeholder:"N" help:"Accounts with a lower number are tried first; a new account has 100."`
+	BaseURL  *string  `name:"base-url" placeholder:"URL" help:"Address in place of the provider's own: https, or http to this machine for tests; empty for the provider's own."`
+}
+
+// apply puts the settings that were given into an account.
+func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
+	if len(f.Rail) > 0 {
+		a.Rails = f.Rail
+	}
+	if slices.Equal(f.Rail, []string{"all"}) {
+		a.Rails = nil
+	}
+	if f.Priority != nil {
+		a.Priority = *f.Priority
+	}
+	if f.BaseURL != nil {
+		a.BaseURL = *f.BaseURL
+	}
+	a.Terms = slices.Clone(a.Terms)
+	for _, text := range f.Price {
+		rail, price := split(text)
+		t := termsOf(&a, rail)
+		if t.Fee = nil; price == "none" {
+			continue
+		}
+		fee, err := money.ParseFee(price)
+		if err != nil {
+			return a, err
+		}
+		t.Fee = &fee
+	}
+	for _, text := range f.Limit {
+		rail, bounds := split(text)
+		t := termsOf(&a, rail)
+		if bounds == "none" {
+			t.Limits = nil
+			continue
+		}
+		limit, err := acquirer.ParseLimit(bounds)
+		if err != nil {
+			return a, err
+		}
+		others := slices.DeleteFunc(slices.Clone(t.Limits), func(l acquirer.Limit) bool { return l.Currency == limit.Currency })
+		t.Limits = append(others, limit)
+	}
+	a.Terms = slices.DeleteFunc(a.Terms, func(t acquirer.RailTerms) bool { return t.Fee == nil && len(t.Limits) == 0 })
+	return a, nil
+}
+
+// split reads "RAIL=REST" or "REST".
+func split(text string) (rail, rest string) {
+	if rail, rest, ok := strings.Cut(text, "="); ok {
+		return rail, rest
+	}
+	return "", text
+}
+
+// termsOf are the account's terms of a rail, made where there are none.
+func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
+	for i := range a.Terms {
+		if a.Terms[i].Rail == rail {
+			return &a.Terms[i]
+		}
+	}
+	a.Terms = append(a.Terms, acquirer.RailTerms{Rail: rail})
+	return &a.Terms[len(a.Terms)-1]
+}
+
+type providerAddCmd struct {
+	cli.AccountFlags
+	Adapter     string             `arg:"" help:"Provider, as provider adapters names it."`
+	ID          string             `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
+	Merchant    string             `placeholder:"ID" help:"Merchant whose payments it takes, mer_…; all merchants' without it."`
+	Disabled    bool               `help:"Take no charges until it is enabled."`
+	termFlags
+	credentialFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	credentials, err := c.read(adapters.Fields(c.Adapter))
+	if err != nil {
+		return err
+	}
+	terms, err := c.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
+	if err != nil {
+		return err
+	}
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	account, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{
+		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == tenant.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
+		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
+	})
+	if err != nil {
+		return err
+	}
+	return show(ctx, a, account.ID, c.JSON)
+}
+
+type providerSetCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" help:"Account's id."`
+	termFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	if _, err := c.apply(acquirer.Account{}); err != nil { // told before anything is opened
+		return err
+	}
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.Accounts.Edit(ctx, a.Self(), c.Account, c.apply); err != nil {
+		return err
+	}
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerRotateCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" help:"Account's id."`
+	credentialFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	account, err := a.Providers.ProviderAccount(ctx, c.Account)
+	if err != nil {
+		return err
+	}
+	credentials, err := c.read(adapters.Fields(account.Adapter))
+	if err != nil {
+		return err
+	}
+	if _, err := a.Accounts.Rotate(ctx, a.Self(), c.Account, credentials); err != nil {
+		return err
+	}
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerApplyCmd struct {
+	cli.AccountFlags
+	File string `arg:"" help:"JSON file (docs/PROVIDERS.md), or - for the standard input."`
+}
+
+// declared is an account in a file of them.
+type declared struct {
+	ID          string             `json:"id"`
+	Adapter     string             `json:"adapter"`
+	Environment tenant.Environment `json:"environment"`
+	Merchant    string             `json:"merchantId"`
+	Credentials map[string]string  `json:"credentials"` // sources, as --credential takes them
+	Rails       []string           `json:"rails"`
+	Price       string             `json:"price"` // of every rail that has none of its own
+	Limits      []string           `json:"limits"`
+	Terms       []shape.Terms      `json:"terms"`
+	Priority    *int               `json:"priority"`
+	Disabled    bool               `json:"disabled"`
+	BaseURL     string             `json:"baseUrl"`
+}
+
+func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	text, err := cli.Content(c.File)
+	if err != nil {
+		return err
+	}
+	var file struct{ Accounts []declared }
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.DisallowUnknownFields() // a misspelt setting is not the default
+	if err := decoder.Decode(&file); err != nil {
+		return fmt.Errorf("%s: want {\"accounts\":[…]}: %w", c.File, err)
+	}
+	var list []acquiring.NewAccount
+	for i, d := range file.Accounts { // all are read before one is changed
+		n, err := d.read(adapters)
+		if err != nil {
+			return fmt.Errorf("%s: account %d %s: %w", c.File, i+1, d.ID, err)
+		}
+		list = append(list, n)
+	}
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for _, n := range list {
+		done, err := a.Accounts.Apply(ctx, a.Self(), n)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", c.File, n.ID, err)
+		}
+		fmt.Fprintf(cli.Stdout, "%s %s\n", n.ID, done)
+	}
+	return nil
+}
+
+func (d declared) read(adapters cli.Registry) (acquiring.NewAccount, error) {
+	f := termFlags{Rail: d.Rails, Priority: d.Priority, BaseURL: &d.BaseURL}
+	for _, t := range append([]shape.Terms{{Price: d.Price, Limits: d.Limits}}, d.Terms...) {
+		if t.Price != "" {
+			f.Price = append(f.Price, t.Rail+"="+t.Price)
+		}
+		for _, l := range t.Limits {
+			f.Limit = append(f.Limit, t.Rail+"="+l)
+		}
+	}
+	n := acquiring.NewAccount{ID: d.ID, Adapter: d.Adapter, Merchant: d.Merchant, Disabled: d.Disabled, Credentials: map[string]string{}}
+	switch d.Environment {
+	case tenant.Production:
+		n.Live = true
+	case tenant.Sandbox:
+	default:
+		return n, fmt.Errorf("environment %q: want production or sandbox", d.Environment)
+	}
+	account, err := f.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
+	if err != nil {
+		return n, err
+	}
+	n.Rails, n.Terms, n.Priority, n.BaseURL = account.Rails, account.Terms, account.Priority, account.BaseURL
+	for name, source := range d.Credentials {
+		if n.Credentials[name], err = credential(adapters.Fields(d.Adapter), name, source); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}

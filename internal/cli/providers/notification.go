@@ -1,0 +1,99 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Notification is cascada notification.
+type Notification struct {
+	List  notificationsListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
+	Show  notificationsShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
+	Close notificationsCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`
+}
+
+type notificationsListCmd struct {
+	cli.DatabaseFlags
+	Payment string     `placeholder:"TXN-…" help:"All that was told of this payment."`
+	Limit   cli.AtMost `default:"50" help:"How many at most."`
+	JSON    bool       `name:"json" help:"Print JSON."`
+}
+
+// notificationJSON is the shape of notification list --json.
+type notificationJSON struct {
+	ID       string      `json:"id"`
+	At       string      `json:"at"`
+	Account  string      `json:"account"`
+	Payment  string      `json:"transactionId"`
+	Verdict  pay.Verdict `json:"verdict"`
+	Original string      `json:"body"`
+}
+
+func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Notices.Notifications(ctx, c.Payment, int(c.Limit))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		told := make([]notificationJSON, 0, len(list))
+		for _, n := range list {
+			told = append(told, notificationJSON{n.ID, n.At.UTC().Format("2006-01-02T15:04:05.000Z"), n.Account, n.Payment, n.Verdict, string(n.Body)})
+		}
+		return json.NewEncoder(cli.Stdout).Encode(told)
+	}
+	if len(list) == 0 && c.Payment == "" {
+		fmt.Fprintln(cli.Stdout, "nothing waits for you")
+		return nil
+	}
+	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tVERDICT\tACCOUNT\tTRANSACTION\tNOTIFICATION")
+	for _, n := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%q\n", n.At.UTC().Format("2006-01-02 15:04:05"), n.Verdict, n.Account, n.Payment, n.ID)
+	}
+	return w.Flush()
+}
+
+type notificationsShowCmd struct {
+	cli.DatabaseFlags
+	Notification string `arg:"" help:"Its id, as the list tells it."`
+}
+
+func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	n, err := a.Notices.Notification(ctx, c.Notification)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s\n", n.Body)
+	return err
+}
+
+type notificationsCloseCmd struct {
+	cli.DatabaseFlags
+	Notification string `arg:"" help:"Its id, as the list tells it."`
+	Note         string `required:"" help:"What was done about it; it is kept in the audit log."`
+}
+
+func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Notices.CloseNotification(ctx, c.Notification, c.Note)
+}

@@ -1,0 +1,259 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
+)
+
+// Provider is cascada provider.
+type Provider struct {
+	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
+	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`
+	List     providerListCmd     `cmd:"" help:"List the accounts."`
+	Show     providerShowCmd     `cmd:"" help:"Show an account: rails, terms, which credentials it has, where its notifications go."`
+	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL; what is not given stays."`
+	Rotate   providerRotateCmd   `cmd:"" help:"Put new credentials in place. Notifications signed with the old ones are taken for a day."`
+	Enable   providerEnableCmd   `cmd:"" help:"Let an account take new charges."`
+	Disable  providerDisableCmd  `cmd:"" help:"Let an account take no new charges; what it has is ended, and refunded."`
+	Check    providerCheckCmd    `cmd:"" help:"Ask providers whether the credentials of accounts work; exit 1 when one's do not."`
+	Remove   providerRemoveCmd   `cmd:"" help:"Take an account and its credentials out of use for good."`
+	Apply    providerApplyCmd    `cmd:"" help:"Make the accounts of a JSON file as they are declared there; others are left alone."`
+}
+
+type providerAdaptersCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *providerAdaptersCmd) Run(adapters cli.Registry) error {
+	if c.JSON {
+		list := []shape.Adapter{}
+		for _, a := range adapters {
+			list = append(list, shape.NewAdapter(a))
+		}
+		return json.NewEncoder(cli.Stdout).Encode(list)
+	}
+	if len(adapters) == 0 {
+		return errors.New("no adapter is built in")
+	}
+	for _, a := range adapters {
+		fmt.Fprintf(cli.Stdout, "%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
+		table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+		for _, f := range a.Fields {
+			note := "secret"
+			if f.Public {
+				note = "not secret"
+			}
+			if f.Optional {
+				note += ", optional"
+			}
+			fmt.Fprintf(table, "    %s\t%s\t%s\n", f.Name, note, f.Doc)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printAccount shows an account to people.
+func printAccount(told shape.Account) error {
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
+	merchant := "all"
+	if told.Merchant != nil {
+		merchant = *told.Merchant
+	}
+	line("account", told.ID)
+	line("adapter", told.Adapter)
+	line("environment", string(told.Environment))
+	line("merchant", merchant)
+	line("status", string(told.Status))
+	if told.Problem != "" {
+		line("problem", told.Problem)
+	}
+	line("priority", fmt.Sprint(told.Priority))
+	line("rails", strings.Join(told.Rails, " "))
+	for _, t := range told.Terms {
+		line("  "+cmp.Or(t.Rail, "all others"), strings.TrimSpace(t.Price+" "+strings.Join(t.Limits, " ")))
+	}
+	line("credentials", strings.Join(told.Credentials, " "))
+	if told.RotatedAt != nil {
+		line("rotated", told.RotatedAt.Format(cli.TimeForm))
+	}
+	if told.BaseURL != "" {
+		line("base URL", told.BaseURL)
+	}
+	if told.NotificationURL != "" {
+		line("notifications", told.NotificationURL)
+	}
+	return table.Flush()
+}
+
+// show prints an account as it is now.
+func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
+	s, err := a.Providers.ProviderAccount(ctx, id)
+	if err != nil {
+		return err
+	}
+	told := shape.NewAccount(s)
+	if asJSON {
+		return json.NewEncoder(cli.Stdout).Encode(told)
+	}
+	return printAccount(told)
+}
+
+type providerListCmd struct {
+	cli.AccountFlags
+	All  bool `help:"Also those that were removed."`
+	JSON bool `name:"json" help:"Print an object a line."`
+}
+
+func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := a.Providers.Accounts(ctx, c.All)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "ACCOUNT\tADAPTER\tENVIRONMENT\tMERCHANT\tSTATUS\tPRIORITY\tRAILS")
+	}
+	for _, s := range list {
+		if c.JSON {
+			if err := json.NewEncoder(cli.Stdout).Encode(shape.NewAccount(s)); err != nil {
+				return err
+			}
+			continue
+		}
+		status, rails := string(s.Status), strings.Join(s.On, " ")
+		if s.Broken != "" {
+			status += ", cannot be used: " + s.Broken
+		}
+		if len(s.On) > 3 {
+			rails = fmt.Sprintf("%s and %d more", strings.Join(s.On[:2], " "), len(s.On)-2)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Adapter, s.Environment(), cmp.Or(s.Merchant, "all"), status, s.Priority, rails)
+	}
+	return table.Flush()
+}
+
+type providerShowCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" help:"Account's id."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerEnableCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" help:"Account's id."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return c.enable(ctx, log, adapters, true)
+}
+
+func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters cli.Registry, on bool) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.Accounts.Enable(ctx, a.Self(), c.Account, on); err != nil {
+		return err
+	}
+	return show(ctx, a, c.Account, c.JSON)
+}
+
+type providerDisableCmd struct{ providerEnableCmd }
+
+func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	return c.enable(ctx, log, adapters, false)
+}
+
+type providerRemoveCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" help:"Account's id."`
+	Force   bool   `help:"Although payments there are not decided: nobody will learn how they end."`
+}
+
+func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.Accounts.Remove(ctx, a.Self(), c.Account, c.Force); err != nil {
+		return err
+	}
+	fmt.Fprintf(cli.Stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
+	return nil
+}
+
+type providerCheckCmd struct {
+	cli.AccountFlags
+	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
+	JSON    bool   `name:"json" help:"Print an object a line."`
+}
+
+func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := c.Over(ctx, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	accounts := []string{c.Account}
+	if c.Account == "" {
+		accounts = nil
+		list, err := a.Providers.Accounts(ctx, false)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			accounts = append(accounts, s.ID)
+		}
+	}
+	bad := 0
+	for _, id := range accounts {
+		proof, problem, err := a.Accounts.Prove(ctx, id)
+		if err != nil {
+			return err
+		}
+		if proof == acquiring.ProofFails {
+			bad++
+		}
+		if !c.JSON {
+			fmt.Fprintf(cli.Stdout, "%s: %s\n", id, cmp.Or(problem, "the credentials work"))
+		} else if err := json.NewEncoder(cli.Stdout).Encode(shape.Check{Account: id, Result: proof, Problem: problem}); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d accounts cannot be used", bad, len(accounts))
+	}
+	return nil
+}

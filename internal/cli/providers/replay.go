@@ -1,0 +1,110 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/routing/rulefile"
+)
+
+type routeReplayCmd struct {
+	cli.DatabaseFlags
+	routingFlag
+	Since       string             `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
+	Until       string             `placeholder:"WHEN" help:"Payments before then; now by default."`
+	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file of rules, and of accounts that are taken to be otherwise (docs/ROUTING.md), or - for the standard input."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox."`
+	Rail        string             `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
+	Examples    int                `default:"5" placeholder:"N" help:"How many payments that begin elsewhere are told one by one (default ${default})."`
+	JSON        bool               `name:"json" help:"Print JSON."`
+}
+
+func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	file, err := readRules(c.Rules)
+	if err != nil {
+		return err
+	}
+	a, err := c.over(ctx, c.DatabaseFlags, log, adapters)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	o := acquiring.PastRoutes{Live: c.Environment == tenant.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
+	if o.Since, err = when(c.Since, a.Now()); err != nil {
+		return fmt.Errorf("--since: %w", err)
+	}
+	if c.Until != "" {
+		if o.Until, err = when(c.Until, a.Now()); err != nil {
+			return fmt.Errorf("--until: %w", err)
+		}
+	}
+	if !o.Since.Before(o.Until) {
+		return errors.New("--since is not before --until: there is nothing between them")
+	}
+	if !file.Silent {
+		o.Rules = &file.Rules
+	}
+	if o.Accounts, err = otherwise(file.Accounts); err != nil {
+		return fmt.Errorf("%s: %w", c.Rules, err)
+	}
+	done, err := a.Rules.Replay(ctx, o)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(cli.Stdout).Encode(newReplayJSON(o, done))
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	printReplay(table, o, done)
+	return table.Flush()
+}
+
+// otherwise reads what a file takes to be otherwise of accounts.
+func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Account) (acquirer.Account, error), error) {
+	changes := map[string]func(acquirer.Account) (acquirer.Account, error){}
+	var wrong []error
+	for id, of := range file {
+		f := termFlags{Rail: of.Rails, Price: of.Price, Limit: of.Limits, Priority: of.Priority}
+		if _, err := f.apply(acquirer.Account{}); err != nil { // told before anything is opened
+			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
+		}
+		changes[id] = func(a acquirer.Account) (acquirer.Account, error) {
+			if of.Enabled != nil {
+				a.Status = acquirer.AccountDisabled
+				if *of.Enabled {
+					a.Status = acquirer.AccountEnabled
+				}
+			}
+			return f.apply(a)
+		}
+	}
+	return changes, errors.Join(wrong...)
+}
+
+// when reads a moment as people write it: a duration back, a day or a time.
+func when(text string, now time.Time) (time.Time, error) {
+	days, isDays := strings.CutSuffix(text, "d")
+	if n, err := strconv.Atoi(days); err == nil && isDays && n > 0 {
+		return now.AddDate(0, 0, -n), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: want such as 24h, 7d, 2026-11-21 or 2026-11-21T15:00:00Z", text)
+}

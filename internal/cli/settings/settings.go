@@ -1,0 +1,220 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/settingsfile"
+)
+
+// packaged is where the package puts the program, and packagedSettings the file that it then reads
+// when nobody names one: who works on that machine means its service.
+const packaged, packagedSettings = "/usr/bin/cascada", "/etc/cascada/cascada.yaml"
+
+// File is the file that flags are taken from which neither the command line nor the
+// environment gives.
+type File string
+
+// BeforeResolve is asked by kong, when it knows the flags and before it looks for the others.
+func (File) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, r *Resolver) error {
+	named, ok := ctx.FlagValue(trace.Flag).(File)
+	if !ok || configuring(ctx) {
+		return nil // cascada config check reads it by itself
+	}
+	path := string(named)
+	if path == "" {
+		path = usualSettings()
+	}
+	if path == "" {
+		return nil
+	}
+	file, problems, err := readSettings(app.Model, path)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return settingsError(path, problems)
+	}
+	*r = Resolver{file, path, app.Model}
+	ctx.AddResolver(r)
+	return nil
+}
+
+// usualSettings is the file of the machine's service, where this is its program.
+func usualSettings() string {
+	if program, err := os.Executable(); err != nil || program != packaged {
+		return ""
+	}
+	if _, err := os.Stat(packagedSettings); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return packagedSettings
+}
+
+// configuring reports whether the command is about the file itself.
+func configuring(ctx *kong.Context) bool {
+	return slices.ContainsFunc(ctx.Path, func(p *kong.Path) bool { return p.Command != nil && p.Command.Name == "config" })
+}
+
+// settingsError is what is wrong with a file, a line for each.
+func settingsError(path string, problems []settingsfile.Problem) error {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return fmt.Errorf("%s: %s", path, strings.Join(lines, "\n"+path+": "))
+}
+
+// ServeFlags are the flags of cascada serve: what a file may set.
+func ServeFlags(model *kong.Application) (flags []*kong.Flag) {
+	for _, command := range model.Children {
+		if command.Name == "serve" {
+			flags = command.Flags
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(flags), func(f *kong.Flag) bool { return f.Name == "help" })
+}
+
+// readSettings reads a file and tries each value, so that what is wrong is told with its line.
+func readSettings(model *kong.Application, path string) (settingsfile.File, []settingsfile.Problem, error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return settingsfile.File{}, nil, fmt.Errorf("read the settings: %w", err)
+	}
+	defer from.Close()
+	var names []string
+	byName := map[string]*kong.Flag{}
+	for _, flag := range ServeFlags(model) {
+		names = append(names, flag.Name)
+		byName[flag.Name] = flag
+	}
+	file, problems := settingsfile.Read(from, names)
+	for _, s := range file.Settings {
+		if err := try(byName[s.Key], s); err != nil {
+			problems = append(problems, settingsfile.Problem{Line: s.Line, Key: s.Key, Text: err.Error()})
+		}
+	}
+	for _, one := range secrets {
+		value, has := file.Get(one.setting)
+		from, hasFile := file.Get(one.setting + "-file")
+		if has && hasFile && one.readable {
+			problems = append(problems, settingsfile.Problem{Line: max(value.Line, from.Line), Key: from.Key,
+				Text: fmt.Sprintf("%s is in line %d: keep one of the two", value.Key, value.Line)})
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b settingsfile.Problem) int { return a.Line - b.Line })
+	return file, problems, nil
+}
+
+// try reads a value as the flag would. Where it is refused, the reason names what is wanted.
+func try(flag *kong.Flag, s settingsfile.Setting) error {
+	text, err := words(flag, s)
+	if err != nil {
+		return err
+	}
+	target := reflect.New(flag.Target.Type()).Elem()
+	if err := flag.Parse(kong.Scan().PushTyped(text, kong.FlagValueToken), target); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "--"+flag.Name+": "))
+	}
+	if flag.Enum != "" && !flag.EnumMap()[text] {
+		return fmt.Errorf("want one of %s, not %q", strings.ReplaceAll(flag.Enum, ",", ", "), text)
+	}
+	if v, ok := target.Addr().Interface().(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// Validate refuses what the environment gives a flag and the flag would not take: kong looks at what the
+// command line and the file give alone.
+func Validate(flags []*kong.Flag) error {
+	var wrong []error
+	for _, flag := range flags {
+		v, ok := flag.Target.Addr().Interface().(interface{ Validate() error })
+		if from := variable(flag); ok && from != "" {
+			if err := v.Validate(); err != nil {
+				wrong = append(wrong, fmt.Errorf("--%s (%s): %w", flag.Name, from, err))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// words is a value as the command line has it.
+func words(flag *kong.Flag, s settingsfile.Setting) (string, error) {
+	isMap, isList := flag.IsMap(), flag.IsSlice()
+	switch {
+	case s.Pairs != nil && !isMap:
+		return "", errors.New("want " + shapeOf(flag) + ", not words by name")
+	case s.IsList && s.Pairs == nil && !isList:
+		return "", errors.New("want " + shapeOf(flag) + ", not a list")
+	case s.Pairs != nil:
+		var pairs []string
+		for _, pair := range s.Pairs {
+			pairs = append(pairs, pair[0]+"="+pair[1])
+		}
+		return strings.Join(pairs, string(flag.Tag.MapSep)), nil
+	case s.IsList:
+		return strings.Join(s.List, string(flag.Tag.Sep)), nil
+	}
+	return s.Word, nil
+}
+
+func shapeOf(flag *kong.Flag) string {
+	switch {
+	case flag.IsMap():
+		return "words by name, such as {name: value}"
+	case flag.IsSlice():
+		return "a list, such as [a, b]"
+	}
+	return "one value"
+}
+
+// Resolver gives flags the values of a file.
+type Resolver struct {
+	file  settingsfile.File
+	Path  string // "" where there is none
+	model *kong.Application
+}
+
+// Validate is asked by kong. The file was looked at when it was read.
+func (*Resolver) Validate(*kong.Application) error { return nil }
+
+// Resolve is asked by kong for a flag that the command line does not have. The environment wins
+// over the file; and a flag of another command is meant where it has the same variable.
+func (r *Resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	i := slices.IndexFunc(ServeFlags(r.model), func(f *kong.Flag) bool {
+		return f.Name == flag.Name && (f == flag || len(f.Envs) > 0 && slices.Equal(f.Envs, flag.Envs))
+	})
+	s, ok := r.file.Get(flag.Name)
+	if i < 0 || !ok || variable(flag) != "" {
+		return nil, nil
+	}
+	return words(flag, s)
+}
+
+// variable is the variable that gives a flag, "" where none does.
+func variable(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// Named is the file that --config names.
+func Named(at *kong.Context) string {
+	for _, flag := range at.Model.Flags {
+		if path, ok := at.FlagValue(flag).(File); ok {
+			return string(path)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listed are the operations of a document that take one of some parameters, by their paths, with
+// the values that each parameter may have.
+func (s *spec) listed(params ...string) map[string]map[string][]string {
+	all := map[string]map[string][]string{}
+	for path, item := range s.paths {
+		parameters, _ := at(item, "get.parameters")
+		known, _ := parameters.([]any)
+		takes := map[string][]string{}
+		for _, p := range known {
+			name, _ := at(p, "name")
+			if in, _ := at(p, "in"); in != "query" {
+				continue
+			}
+			enum, _ := at(p, "schema.enum")
+			values := []string{}
+			for _, v := range anyList(enum) {
+				values = append(values, fmt.Sprint(v))
+			}
+			takes[fmt.Sprint(name)] = values
+		}
+		if slices.ContainsFunc(params, func(name string) bool { _, there := takes[name]; return there }) {
+			all[path] = takes
+		}
+	}
+	return all
+}
+
+func anyList(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+// Every list of the document reads its query string alike, whatever is sent.
+func TestListsReadTheirQueriesAlike(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		o := s.shop(t)
+		hook, inbox := o.hook(t, s.receive(t).URL, `"*"`), o.inbox(t, `"*"`)
+		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
+		o.post(t, "/sandbox/clock", `{"advance":"4d"}`).want(t, http.StatusOK)
+		eventually(t, "there is a settlement", func() bool { return o.get(t, "/settlements").text(t, "pagination.total") != "0" })
+		eventually(t, "the inbox has what was sent to it", func() bool { return o.get(t, inbox.path("/inbox")).text(t, "pagination.total") != "0" })
+		own := rowIDs(t, o.get(t, "/shops"))[0]
+		settlement := rowIDs(t, o.get(t, "/settlements"))[0]
+		paths := map[string]string{
+			"/webhooks/{id}/inbox": inbox.path("/inbox"), "/webhooks/{id}/deliveries": hook.path("/deliveries"), "/webhooks/{id}/replays": hook.path("/replays"),
+			"/settlements/{id}/transactions": "/settlements/" + settlement + "/transactions",
+		}
+		lists := published.listed("limit")
+		for _, known := range []string{"/payments", "/claims", "/events", "/settlements", "/withdrawals", "/wallets", "/webhooks", "/shops", "/keys", "/me/balance/movements"} {
+			if lists[known] == nil {
+				t.Errorf("the document has no list %s", known)
+			}
+		}
+		for _, template := range slices.Sorted(maps.Keys(lists)) {
+			path, takes := template, lists[template]
+			if filled := paths[template]; filled != "" {
+				path = filled
+			}
+			page := func(query string) string {
+				r := o.get(t, path+"?"+query)
+				if r.status != http.StatusOK {
+					return r.problem(t)
+				}
+				return fmt.Sprintf("%s from %s", r.text(t, "pagination.limit"), r.text(t, "pagination.offset"))
+			}
+			refused := func(params string) string {
+				first, _, _ := strings.Cut(params, ",")
+				return "400 invalid_request invalid_request_error param=" + first + " issues=" + params
+			}
+			for query, want := range map[string]string{
+				"": "50 from 0", "limit=": "50 from 0", "limit&offset": "50 from 0", "limit=0": "1 from 0", "limit=-1": "1 from 0", "limit=1000000": "100 from 0",
+				"limit=99999999999999999999": "100 from 0", "offset=-1": "50 from 0", "offset=99999999999999999999": "50 from 1000000",
+				"limit=x": refused("limit"), "limit=1.5": refused("limit"), "offset=x": refused("offset"), "limit=x&offset=x": refused("limit,offset"),
+				"limit=1&limit=1": refused("limit"), "offset=&offset=2": refused("offset"), "startingAfter=": "50 from 0", "starting_after": "50 from 0",
+				"startingAfter=a&starting_after=b": refused("startingAfter"), "startingAfter=a&startingAfter=b": refused("startingAfter"),
+				"nonsense=1": "50 from 0", "nonsense=1&strict=true": refused("nonsense"), "strict": "50 from 0", "strict=yes": refused("strict"), "strict=1": refused("strict"),
+				"limt=1": refused("limt"), "strict=true&strict=true": refused("strict"), "limit=%ff": refused("limit"), "limit=5%00": refused("limit"),
+				"shopId=": "50 from 0", "shopId=" + own + "&shopId=b": refused("shopId"), "shopId=shp_01J0000000000000000000000A": "403 forbidden permission_error param=shopId",
+			} {
+				if got := page(query); got != want {
+					t.Errorf("%s?%s: got %s, want %s", template, query, got, want)
+				}
+			}
+			total := func(query string) string {
+				r := o.get(t, path+"?"+query)
+				if r.status != http.StatusOK {
+					return r.problem(t)
+				}
+				return r.text(t, "pagination.total")
+			}
+			all := total("")
+			if _, bounded := takes["from"]; bounded {
+				if all == "0" && path != "/withdrawals" {
+					t.Errorf("%s has nothing to bound", path)
+				}
+				for query, want := range map[string]string{
+					"from=": all, "to=": all, "from&to": all, "from=0001-01-01": all, "to=9999-12-31": all, "to=0001-01-01": "0", "to=1969-12-31T23:59:59Z": "0", "to=0001-01-01T00:00:00Z": "0",
+					"from=0001-01-01&to=0001-01-01": "0", "from=9999-12-31": "0", "from=2026-11-22&to=2026-11-21": refused("from"), "from=0001-01-02&to=0001-01-01": refused("from"),
+					"from=x": refused("from"), "to=tomorrow": refused("to"), "from=x&to=2026-13-01": refused("from,to"), "to=1795257761": refused("to"),
+					"from=2026-11-21&from=2026-11-21": refused("from"), "To=2026-11-21": refused("To"),
+				} {
+					if got := total(query); got != want {
+						t.Errorf("%s?%s: got %s, want %s", template, query, got, want)
+					}
+				}
+			}
+			for name, values := range takes {
+				if len(values) == 0 || name == "strict" {
+					continue
+				}
+				for query, want := range map[string]string{
+					name + "=": all, name: all, name + "=nonsense": refused(name), name + "=" + strings.ToUpper(values[0]): refused(name), name + "=" + values[0] + "," + values[0]: refused(name),
+					name + "=" + values[0] + "&" + name + "=" + values[0]: refused(name), name + "=%20" + values[0]: refused(name),
+				} {
+					if got := total(query); got != want {
+						t.Errorf("%s?%s: got %s, want %s", template, query, got, want)
+					}
+				}
+				for _, value := range values {
+					if value == "csv" {
+						continue
+					}
+					if got := total(name + "=" + value); strings.Contains(got, " ") {
+						t.Errorf("%s?%s=%s: %s", template, name, value, got)
+					}
+				}
+				message := o.get(t, path+"?"+name+"=nonsense").text(t, "error.message")
+				if want := name + " must be one of " + strings.Join(values, ", "); message != want {
+					t.Errorf("%s?%s=nonsense tells %q, want %q", template, name, message, want)
+				}
+			}
+		}
+	})
+}
+
+// The operators' lists and flags are read as the merchants' are, but that nothing unknown is ignored.
+func TestOperatorsQueriesAreReadAlike(t *testing.T) {
+	operated(t, func(t *testing.T, op operator) {
+		refused := func(param string) string {
+			return "400 invalid_request invalid_request_error param=" + param + " issues=" + param
+		}
+		for query, want := range map[string]string{
+			"": "200", "all=": "200", "all": "200", "all=true": "200", "all=false": "200", "all=1": refused("all"), "all=TRUE": refused("all"), "all=yes": refused("all"),
+			"all=true&all=false": refused("all"), "nonsense=1": refused("nonsense"), "al=true": refused("al"), "all=%ff": refused("all"), "limit=1": refused("limit"),
+		} {
+			if got := op.get(t, "/accounts?"+query).problem(t); got != want {
+				t.Errorf("/accounts?%s: got %s, want %s", query, got, want)
+			}
+		}
+		for _, path := range []string{"/adapters", "/payments/unsure", "/health"} {
+			op.get(t, path+"?all=true").refused(t, refused("all"))
+		}
+		op.remove(t, "/accounts/none?force=maybe").refused(t, refused("force"))
+		op.remove(t, "/accounts/none?forse=true").tells(t, "error.message", `"there is no query parameter forse: did you mean force?"`)
+	})
+}

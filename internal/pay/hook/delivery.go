@@ -1,0 +1,188 @@
+package hook
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Delivery is one event on its way to one endpoint. The row is made by Commit
+// with the event, and the same row is used for every try and replay.
+type Delivery struct {
+	ID string // wd_…
+	tenant.Scope
+	Version      int64
+	Event        string
+	EventType    EventType
+	Subscription string
+	Status       DeliveryStatus
+	Stored       DeliveryStatus // as it was read; what the counters count
+	Attempts     int            // tries so far, replays included
+	Budget       int            // tries after which it is a dead letter; a replay adds to it
+	DueAt        time.Time      // next try; while leased, the end of the lease
+	Parked       bool           // waits for its endpoint, not for a time
+	Urgent       bool           // asked for again, and not tried since: it is tried whatever the circuit says
+	LastAt       time.Time
+	DeliveredAt  time.Time
+	LastCode     int    // HTTP status, 0 when there was no answer
+	LastError    string // webhook.Reason
+	LastMs       int64
+	Snippet      string
+	Earlier      []Attempted // the tries before the last, oldest first; the newest few
+	CreatedAt    time.Time
+}
+
+// Forget forgets what the endpoint said.
+func (d Delivery) Forget() Delivery {
+	d.Version++
+	d.Snippet = ""
+	return d
+}
+
+// Attempted is one try of a delivery, as its log keeps it.
+type Attempted struct {
+	At      int64  `json:"at"` // microseconds UTC
+	Code    int    `json:"code,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Ms      int64  `json:"ms,omitempty"`
+	Snippet string `json:"snippet,omitempty"`
+}
+
+const (
+	// DeliveryTries is how often a delivery is tried before it is a dead letter,
+	// and how many tries a replay adds.
+	DeliveryTries = 11
+	// DeliveryLease is how long a delivery belongs to the node that took or wrote it, before
+	// another one may send it: longer than a try may take.
+	DeliveryLease = 30 * time.Second
+	// attemptLog is how many tries a delivery remembers, the last one included.
+	attemptLog = 20
+	// logSnippet bounds what an earlier try remembers of the answer, in bytes.
+	logSnippet = 256
+)
+
+// DeliveryStatus is where a delivery stands (HOOK-22).
+type DeliveryStatus string
+
+// States of a delivery. A failed one will be tried again.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+	DeadLetter        DeliveryStatus = "dead_letter"
+)
+
+// DeliveryStatuses lists the states.
+func DeliveryStatuses() []DeliveryStatus {
+	return []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeadLetter}
+}
+
+// Try is what came of sending a delivery once.
+type Try struct {
+	Code     int // HTTP status, 0 when there was no answer
+	Error    string
+	Snippet  string
+	Duration time.Duration
+	Again    time.Duration // until the next try
+	GiveUp   bool          // no next try
+}
+
+// Tried notes a try.
+func (d Delivery) Tried(t Try, now time.Time) Delivery {
+	d = d.logged(t, now)
+	switch {
+	case t.Error == "":
+		d.Status, d.DeliveredAt, d.DueAt = DeliveryDelivered, now, time.Time{}
+	case t.GiveUp:
+		d.Status, d.DueAt = DeadLetter, time.Time{}
+	default:
+		d.Status, d.DueAt = DeliveryFailed, now.Add(t.Again)
+	}
+	return d
+}
+
+// Overtaken notes a try of a delivery that was replayed while the try was under
+// way: d is the replayed one. What was taken need not be sent again; a failure
+// is one more try in the log and leaves the replay as it is. False when the
+// delivery has moved on since, and the try has nothing to say.
+func (d Delivery) Overtaken(t Try, now time.Time) (Delivery, bool) {
+	if !d.Urgent {
+		return d, false
+	}
+	if t.Error == "" {
+		return d.Tried(t, now), true
+	}
+	d = d.logged(t, now)
+	d.Budget++ // the replay keeps its tries
+	d.Urgent = true
+	return d, true
+}
+
+// logged counts a try.
+func (d Delivery) logged(t Try, now time.Time) Delivery {
+	if d.Attempts > 0 && !d.LastAt.IsZero() {
+		earlier := append(slices.Clone(d.Earlier), Attempted{d.LastAt.UnixMicro(), d.LastCode, d.LastError, d.LastMs, head(d.Snippet)})
+		d.Earlier = earlier[max(0, len(earlier)-(attemptLog-1)):]
+	}
+	d.Version++
+	d.Attempts++
+	d.Parked, d.Urgent = false, false
+	d.LastAt, d.LastCode, d.LastError = now, t.Code, t.Error
+	d.LastMs, d.Snippet = t.Duration.Milliseconds(), t.Snippet
+	return d
+}
+
+// head is the start of a text, no character of it cut in two.
+func head(text string) string {
+	if len(text) <= logSnippet {
+		return text
+	}
+	for i := range text {
+		if i > logSnippet-4 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Log lists the tries that are remembered, oldest first.
+func (d Delivery) Log() []Attempted {
+	if d.LastAt.IsZero() {
+		return nil
+	}
+	return append(slices.Clone(d.Earlier), Attempted{d.LastAt.UnixMicro(), d.LastCode, d.LastError, d.LastMs, d.Snippet})
+}
+
+// Abandon makes a dead letter of a delivery whose endpoint is disabled or
+// deleted. That is no try.
+func (d Delivery) Abandon() Delivery {
+	d.Version++
+	d.Status, d.DueAt, d.Parked, d.Urgent = DeadLetter, time.Time{}, false, false
+	return d
+}
+
+// Replay sends a delivery again: due now, with as many tries as a new one. The
+// counter goes on.
+//
+// Errors: conflict_state unless it is a dead letter or failed (HOOK-25).
+func (d Delivery) Replay(now time.Time) (Delivery, error) {
+	if d.Status != DeadLetter && d.Status != DeliveryFailed {
+		return d, &problem.Error{
+			Code: problem.ConflictState, Message: "only a delivery that is failed or a dead letter can be replayed; this one is " + string(d.Status),
+			Details: problem.Details{From: string(d.Status), Action: "replay"},
+		}
+	}
+	d = d.again(now)
+	d.Urgent = true
+	return d, nil
+}
+
+// again is the delivery with as many tries as a new one, due at a time.
+func (d Delivery) again(due time.Time) Delivery {
+	d.Version++
+	d.Status, d.DueAt, d.Parked, d.Urgent, d.DeliveredAt = DeliveryPending, due, false, false, time.Time{}
+	d.Budget = d.Attempts + DeliveryTries
+	return d
+}

@@ -1,0 +1,221 @@
+package hook
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Replay sends the events of a time to an endpoint again: a few a second, in the order in which
+// they happened. It goes on from the last event that it dealt with, whichever node does it.
+type Replay struct {
+	ID string // rpl_…
+	tenant.Scope
+	Version      int64
+	Subscription string
+	Status       ReplayStatus
+	From         time.Time
+	To           time.Time   // before
+	Types        []EventType // none: all that the endpoint wants
+	Events       int64       // in that time, when it began
+	Sent         int64       // deliveries that were begun
+	LeftOut      int64       // they were on their way, or are not wanted any more
+	AfterAt      time.Time   // when the last event that was dealt with happened
+	AfterID      string
+	Why          StopReason // of a stopped one
+	ResumeFrom   time.Time  // of a stopped one: from then on events may be missing
+	DueAt        time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// ReplayStatus is where a replay stands.
+type ReplayStatus string
+
+// States of a replay.
+const (
+	ReplayRunning ReplayStatus = "running"
+	ReplayDone    ReplayStatus = "done"
+	ReplayStopped ReplayStatus = "stopped"
+)
+
+// StopReason says why a replay was stopped.
+type StopReason string
+
+// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it. The owner of a
+// deleted endpoint cannot read its replays any more: that reason is told by the database alone.
+const (
+	StopAsked    StopReason = "requested"
+	StopDisabled StopReason = "webhook_disabled"
+	StopDeleted  StopReason = "webhook_deleted"
+)
+
+const (
+	// ReplayPrefix starts a replay's id.
+	ReplayPrefix = "rpl_"
+	// ReplaySpan is how much time a replay covers at most.
+	ReplaySpan = 31 * 24 * time.Hour
+	// ReplayMost is how many events a replay sends at most.
+	ReplayMost = 100_000
+	// ReplayStep is how many events are begun at a time: the next ones when fewer than that are
+	// still to be tried.
+	ReplayStep = 50
+	// ReplayEvery is how long a step takes, or longer.
+	ReplayEvery = time.Second
+	// replayPause is how long a replay waits for an endpoint whose circuit is open.
+	replayPause = time.Minute
+)
+
+// Begin makes a replay of what was asked for: its id, scope, subscription, times and types.
+//
+// Errors: invalid_request.
+func (r Replay) Begin(now time.Time) (Replay, error) {
+	if r.To.IsZero() || r.To.After(now) {
+		r.To = now
+	}
+	end := r.To
+	if end.Equal(now) {
+		r.To = whole(now)
+	}
+	switch {
+	case !r.From.Before(end):
+		return r, problem.Field(problem.InvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
+	case end.Sub(r.From) > ReplaySpan:
+		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
+	}
+	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
+	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now
+	return r, nil
+}
+
+// Bound refuses a replay of too many events.
+//
+// Errors: invalid_request.
+func (r Replay) Bound() error {
+	if r.Events > ReplayMost {
+		return problem.Field(problem.InvalidRequest, "from", fmt.Sprintf("%d events happened in that time, and a replay sends %d at most: narrow the time or name types", r.Events, ReplayMost))
+	}
+	return nil
+}
+
+// whole is now as the end of a replay: what its reply shows is milliseconds, and who goes on until the end
+// that he was shown leaves nothing out.
+func whole(end time.Time) time.Time {
+	if shown := end.Truncate(time.Millisecond); shown.Before(end) {
+		return shown.Add(time.Millisecond)
+	}
+	return end
+}
+
+// Same reports whether another request asks for what a running replay does. Without an end, or until a
+// moment to come, it asks for what had happened when the replay began.
+func (r Replay) Same(o Replay, now time.Time) bool {
+	to := o.To
+	if to.IsZero() || to.After(now) {
+		to = whole(r.CreatedAt)
+	}
+	same := func(a, b time.Time) bool { return a.UnixMicro() == b.UnixMicro() } // what is kept of a time
+	return r.Subscription == o.Subscription && same(r.From, o.From) && same(r.To, to) && slices.Equal(r.Types, o.Types)
+}
+
+// Selects lists the types that a replay sends to its endpoint.
+func (r Replay) Selects(to Subscription) (types []EventType) {
+	for _, t := range EventTypes() {
+		if to.Wants(t) && (len(r.Types) == 0 || slices.Contains(r.Types, t)) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// Replayed is an event that a replay comes to, with its delivery to the endpoint; the delivery
+// has version 0 where there never was one.
+type Replayed struct {
+	Event    string
+	Type     EventType
+	At       time.Time
+	Delivery Delivery
+}
+
+// Send begins the deliveries of the next events. They come due one after the other until the
+// next step.
+func (r Replay) Send(list []Replayed, now time.Time) (Replay, []Delivery) {
+	var begun []Delivery
+	pause := ReplayEvery / ReplayStep
+	for i, next := range list {
+		r.AfterAt, r.AfterID = next.At, next.Event
+		d := next.Delivery
+		due := now.Add(time.Duration(i) * pause)
+		switch {
+		case d.Version == 0:
+			d = Delivery{
+				ID: Subscription{ID: r.Subscription}.Delivery(next.Event), Scope: r.Scope, Version: 1, Event: next.Event, EventType: next.Type, Subscription: r.Subscription,
+				Status: DeliveryPending, Stored: DeliveryPending, Budget: DeliveryTries, DueAt: due, CreatedAt: now,
+			}
+		case d.Status == DeliveryPending:
+			r.LeftOut++
+			continue
+		default:
+			d = d.again(due)
+		}
+		r.Sent++
+		begun = append(begun, d)
+	}
+	r.DueAt = now.Add(ReplayEvery)
+	return r.written(now), begun
+}
+
+// End ends a replay that has begun all and whose endpoint was asked to take each: until then it may
+// be stopped, and remembers where it was.
+func (r Replay) End(now time.Time) Replay {
+	r.Status, r.DueAt = ReplayDone, time.Time{}
+	r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
+	return r.written(now)
+}
+
+// Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.
+func (r Replay) Wait(fails bool, now time.Time) Replay {
+	r.DueAt = now.Add(ReplayEvery)
+	if fails {
+		r.DueAt = now.Add(replayPause)
+	}
+	return r.written(now)
+}
+
+// Stop ends a replay before it is done. It remembers where it was: untaken is when the oldest of its
+// events happened that the endpoint has not taken, zero for none. What it has begun goes on.
+//
+// Errors: conflict_state for one that is done. One that is stopped stays as it is.
+func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
+	switch r.Status {
+	case ReplayStopped:
+		return r, nil
+	case ReplayDone:
+		return r, &problem.Error{Code: problem.ConflictState, Message: "the replay is done: there is nothing left to stop", Details: problem.Details{From: string(r.Status), Action: "stop"}}
+	}
+	r.Status, r.DueAt, r.Why, r.ResumeFrom = ReplayStopped, time.Time{}, why, r.AfterAt
+	if !untaken.IsZero() && untaken.Before(r.AfterAt) {
+		r.ResumeFrom = untaken
+	}
+	return r.written(now), nil
+}
+
+// StopFor is why a replay to an endpoint stops by itself, "" where it goes on.
+func (s Subscription) StopFor() StopReason {
+	switch s.Status {
+	case Enabled:
+		return ""
+	case Disabled:
+		return StopDisabled
+	}
+	return StopDeleted
+}
+
+func (r Replay) written(now time.Time) Replay {
+	r.Version++
+	r.UpdatedAt = now
+	return r
+}

@@ -1,0 +1,54 @@
+package hook_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/hook"
+)
+
+// A caller who is told of a running replay takes it for his own: all that he asked for has to be in it.
+func TestReplayIsTheSameWhenAllOfItIs(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	asked := hook.Replay{Subscription: "wh_1", From: now.Add(-time.Hour)}
+	until := func(to time.Time) hook.Replay { r := asked; r.To = to; return r }
+	for _, c := range []struct {
+		name        string
+		first, next hook.Replay
+		same        bool
+	}{
+		{"no end, twice", asked, asked, true},
+		{"one end, twice", until(now.Add(-time.Minute)), until(now.Add(-time.Minute)), true},
+		{"a later end", until(now.Add(-time.Minute)), until(now), false},
+		{"an end, then none", until(now.Add(-time.Minute)), asked, false},
+		{"an end to come, twice", until(now.Add(time.Hour)), until(now.Add(time.Hour)), true},
+		{"an end to come, which has passed at the second", until(now.Add(time.Second)), until(now.Add(time.Second)), false},
+		{"none, then an end to come", asked, until(now.Add(time.Hour)), true},
+		{"none, then an end that came since", asked, until(now.Add(time.Second)), false},
+		{"an end within a millisecond, twice", until(now.Add(-time.Microsecond)), until(now.Add(-time.Microsecond)), true},
+		{"none, then an end", asked, until(now.Add(-time.Minute)), false},
+	} {
+		running, err := c.first.Begin(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := running.Same(c.next, now.Add(time.Minute)); got != c.same {
+			t.Errorf("%s: same is %v", c.name, got)
+		}
+	}
+}
+
+// A reply shows milliseconds. Who named no end and goes on until the end that he was shown leaves nothing out.
+func TestReplayEndsWhereItsReplySays(t *testing.T) {
+	now := time.Date(2026, 11, 25, 12, 0, 0, 700_000, time.UTC)
+	for name, end := range map[string]time.Time{"none": {}, "to come": now.Add(time.Hour)} {
+		asked := hook.Replay{Subscription: "wh_1", From: now.Add(-time.Hour), To: end}
+		r, err := asked.Begin(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.To.Equal(r.To.Truncate(time.Millisecond)) || r.To.Before(now) || r.To.Sub(now) >= time.Millisecond {
+			t.Errorf("with an end %s the replay ends at %s", name, r.To)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package pay
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+)
+
+// Page is a part of a list.
+type Page struct {
+	Limit, Offset int
+	After         string // in place of Offset: what stands behind the row of this id; "" for all
+}
+
+// CursorParam is the parameter that an error about Page.After names.
+const CursorParam = "startingAfter"
+
+// Span is the time from From on and before To. A zero bound is none.
+type Span struct{ From, To time.Time }
+
+// What lists select: rows of a scope, made or happened in Span. Empty fields select all.
+type (
+	// PaymentFilter selects payments of a shop.
+	PaymentFilter struct {
+		Page
+		Span    // to the millisecond
+		Status  Status
+		Rail    string
+		Method  string
+		Country string // alpha-3
+		OrderID string
+		Email   string // in any case
+		// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
+		// what the shop asked for; zero: any.
+		Amount money.Amount
+	}
+	// ClaimFilter selects claims of a shop.
+	ClaimFilter struct {
+		Page
+		Status  ClaimStatus
+		Kind    ClaimKind
+		Payment string
+	}
+	// EventFilter selects events of a shop.
+	EventFilter struct {
+		Page
+		Span
+		Types  []hook.EventType
+		Object string // id of what they are about
+	}
+	// DeliveryFilter selects deliveries to an endpoint.
+	DeliveryFilter struct {
+		Page
+		Span
+		Status hook.DeliveryStatus
+		Type   hook.EventType
+	}
+	// SettlementFilter selects settlements of a merchant.
+	SettlementFilter struct {
+		Page
+		Span
+		Status SettlementStatus
+	}
+	// WithdrawalFilter selects withdrawals of a shop.
+	WithdrawalFilter struct {
+		Page
+		Span
+		Status WithdrawalStatus
+		Wallet string
+	}
+)
+
+// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
+// more.
+const MostCounted = 10_000
+
+// Capped reports whether a list counts MostCounted at most: no counter knows an e-mail or an amount.
+func (f PaymentFilter) Capped() bool { return f.OrderID == "" && (f.Email != "" || !f.Amount.IsZero()) }

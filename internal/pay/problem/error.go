@@ -1,0 +1,171 @@
+// Package problem is what a caller did wrong or cannot have: an error with a code (ERR-2), the field and what helps.
+// Faults of the service are ordinary errors.
+package problem
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Code is the stable, machine-readable name of an error (ERR-2).
+type Code string
+
+// The codes.
+const (
+	MissingCredentials   Code = "missing_credentials"
+	InvalidAPIKey        Code = "invalid_api_key"
+	InvalidToken         Code = "invalid_token"
+	TokenExpired         Code = "token_expired"
+	ProductionKeyRefused Code = "production_key_refused"
+	ShopRequired         Code = "shop_required"
+	KeyKindNotAllowed    Code = "key_kind_not_allowed"
+	Forbidden            Code = "forbidden"
+
+	ContentTypeRequired Code = "content_type_required"
+	InvalidJSON         Code = "invalid_json"
+	InvalidRequest      Code = "invalid_request"
+	MissingField        Code = "missing_field"
+	NotFound            Code = "not_found"
+	MethodNotAllowed    Code = "method_not_allowed"
+	PayloadTooLarge     Code = "payload_too_large"
+
+	UnsupportedMethod   Code = "unsupported_method"
+	UnsupportedCountry  Code = "unsupported_country"
+	UnsupportedCurrency Code = "unsupported_currency"
+	AmountInvalid       Code = "amount_invalid"
+	AmountBelowMinimum  Code = "amount_below_minimum"
+	AmountAboveMaximum  Code = "amount_above_maximum"
+	AmountOutOfLimits   Code = "amount_out_of_limits"
+
+	IdempotencyConflict Code = "idempotency_conflict"
+	ConflictState       Code = "conflict_state"
+
+	CardDeclined      Code = "card_declined"
+	InsufficientFunds Code = "insufficient_funds"
+	ExpiredCard       Code = "expired_card"
+	FraudBlocked      Code = "fraud_blocked"
+	KYCRequired       Code = "kyc_required"
+	ThreeDSRequired   Code = "three_ds_required"
+	ThreeDSFailed     Code = "three_ds_failed"
+
+	BalanceInsufficient   Code = "balance_insufficient"
+	SettlementAlreadyPaid Code = "settlement_already_paid"
+	ClaimAlreadyResolved  Code = "claim_already_resolved"
+	RateLimited           Code = "rate_limited"
+
+	ShopNotFound                    Code = "shop_not_found"
+	MerchantNotFound                Code = "merchant_not_found"
+	TransactionNotFound             Code = "transaction_not_found"
+	CheckoutSessionNotFound         Code = "checkout_session_not_found"
+	CheckoutSessionAlreadyCompleted Code = "checkout_session_already_completed"
+	SettlementNotFound              Code = "settlement_not_found"
+	ClaimNotFound                   Code = "claim_not_found"
+	WalletNotFound                  Code = "wallet_not_found"
+	WithdrawalNotFound              Code = "withdrawal_not_found"
+	WebhookNotFound                 Code = "webhook_not_found"
+	WebhookDeliveryNotFound         Code = "webhook_delivery_not_found"
+	EventNotFound                   Code = "event_not_found"
+
+	CascadeExhausted   Code = "cascade_exhausted"
+	ServiceUnavailable Code = "service_unavailable"
+	Internal           Code = "internal_error"
+)
+
+// Error is an error that is shown to the caller as it is. Everything else is
+// a fault: logged, and shown as internal_error.
+type Error struct {
+	Code    Code
+	Message string
+	Param   string // the offending field, as the caller wrote it
+	Decline string // the card's decline reason
+	Details Details
+	Cause   error // logged, never shown
+}
+
+// Details holds what a client may act on (ERR-1). Empty fields
+// are not sent.
+type Details struct {
+	Issues        []Issue
+	MissingFields []string
+	HelpURL       string
+	Limit         *LimitDetail
+	BoundViolated string // "min" or "max"
+	Reason        string
+	ExistingTxID  string
+	TransactionID string
+	RedirectURL   string
+	Attempts      []AttemptTrace
+	From          string // the status that forbids it
+	Action        string
+	Right         string // that a key lacks
+	Balance       *Shortfall
+	ReplayID      string // that runs
+}
+
+// Shortfall is what there is for something, and what was asked for.
+type Shortfall struct{ Available, Requested money.Amount }
+
+// Beyond returns an error about more USD than there is. message has a place for each of the two.
+func Beyond(param, message string, requested, available int64) *Error {
+	d := Shortfall{money.New(max(0, available), money.USD), money.New(requested, money.USD)}
+	return &Error{Code: BalanceInsufficient, Param: param, Message: fmt.Sprintf(message, d.Requested, d.Available), Details: Details{Balance: &d}}
+}
+
+// Issue is one thing wrong with a request.
+type Issue struct {
+	Path    string `json:"path" doc:"The field, as the caller wrote it"`
+	Message string `json:"message"`
+}
+
+// LimitDetail is the pair of bounds of which an amount broke one.
+type LimitDetail struct{ Min, Max money.Amount }
+
+// AttemptTrace is what a merchant may know of an attempt: never the
+// provider's name (SVC-7).
+type AttemptTrace struct {
+	Order      int    `json:"order"`
+	Outcome    string `json:"outcome" enum:"declined,error,timeout,unavailable,limit,skipped"`
+	ReasonCode string `json:"reasonCode"`
+	Retryable  bool   `json:"retryable"`
+	DurationMs int64  `json:"durationMs"`
+}
+
+// Error makes *Error an error; it is what the log shows.
+func (e *Error) Error() string {
+	s := string(e.Code) + ": " + e.Message
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New returns an error with a code and a message.
+func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// Field returns an error about one field.
+func Field(code Code, param, message string) *Error {
+	return &Error{Code: code, Message: message, Param: param}
+}
+
+// Invalid returns one invalid_request that tells all that is wrong, nil where
+// nothing is.
+func Invalid(issues ...Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	var messages []string
+	for _, i := range issues {
+		messages = append(messages, i.Message)
+	}
+	return &Error{Code: InvalidRequest, Param: issues[0].Path, Message: strings.Join(messages, "; "), Details: Details{Issues: issues}}
+}
+
+// Conflict returns an error about the state that something is in.
+func Conflict(reason, message string) *Error {
+	return &Error{Code: ConflictState, Message: message, Details: Details{Reason: reason}}
+}

@@ -1,0 +1,95 @@
+package tenant
+
+import (
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Brand is how a shop looks on the pages that its shoppers see.
+type Brand struct {
+	Color  string   `json:"color,omitempty"`  // #rrggbb of the main button
+	Logo   string   `json:"logo,omitempty"`   // id of the picture
+	Frames []string `json:"frames,omitempty"` // origins that may embed the pages
+
+	HideFee bool `json:"hideFee,omitempty"` // the choice shows no fee: the shop does not pass it on
+}
+
+// Logo is a shop's picture. Its id is made from what is in it.
+type Logo struct {
+	ID   string
+	Kind string // image/png or image/jpeg
+	Body []byte
+}
+
+var hexColor = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+
+// Check reports invalid_request for a colour or an origin that is none.
+func (b Brand) Check() error {
+	if b.Color != "" && !hexColor.MatchString(b.Color) {
+		return problem.Field(problem.InvalidRequest, "color", "the colour must be written as #1a2b3c")
+	}
+	for _, origin := range b.Frames {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.ContainsAny(u.Host, " ;,*'") {
+			return problem.Field(problem.InvalidRequest, "frames", "an origin is a scheme and a host, such as https://shop.example")
+		}
+	}
+	return nil
+}
+
+// Ink is the text colour that can be read on the brand's: black or white,
+// whichever has more contrast. One of the two always has at least 4.5 to 1
+// (WCAG 2.2, 1.4.3).
+func (b Brand) Ink() string {
+	if Contrast(b.Color, "#ffffff") >= Contrast(b.Color, "#000000") {
+		return "#ffffff"
+	}
+	return "#000000"
+}
+
+// Contrast is the contrast ratio of two colours, from 1 to 21 (WCAG 2.2,
+// relative luminance).
+func Contrast(a, b string) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func luminance(color string) float64 {
+	sum := 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			return 0 // no colour is read as black
+		}
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
+
+// Rebrand gives the shop another look.
+func (s Shop) Rebrand(b Brand) (Shop, error) {
+	b.Color = strings.ToLower(b.Color)
+	if err := b.Check(); err != nil {
+		return s, err
+	}
+	s.Version++
+	s.Brand = b
+	return s, nil
+}
+
+// NewShop is one more shop of a merchant.
+func NewShop(id, merchant, name, slug string, now time.Time) Shop {
+	return Shop{ID: id, Version: 1, Merchant: merchant, Name: name, Slug: slug, CreatedAt: now}
+}

@@ -1,0 +1,50 @@
+package tenant
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Clock is the test clock of a merchant's sandbox: how far it is ahead of the
+// service's own (SBX-12). It never goes back.
+type Clock struct {
+	Merchant string
+	Version  int64 // 0 before it was moved
+	Advance  time.Duration
+}
+
+// maxAdvance bounds a test clock: far enough for every reserve to be released.
+const maxAdvance = 5 * 366 * 24 * time.Hour
+
+// Move puts the clock forward. invalid_request for a duration that is not
+// positive, or that takes the clock more than five years ahead.
+func (c Clock) Move(by time.Duration) (Clock, error) {
+	if by <= 0 || by > maxAdvance || c.Advance+by > maxAdvance {
+		return c, problem.Field(problem.InvalidRequest, "advance",
+			"advance must be a duration above zero, such as 48h or 7d, at most five years in all")
+	}
+	c.Version++
+	// Times are stored in microseconds.
+	c.Advance = (c.Advance + by).Truncate(time.Microsecond)
+	return c, nil
+}
+
+// ParseDuration reads a duration such as 90s, 48h, 7d or 1d12h: Go's units and
+// d, a day of 24 hours.
+func ParseDuration(text string) (time.Duration, bool) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "0", text
+	} else if rest == "" {
+		rest = "0s"
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil {
+		return 0, false
+	}
+	d, err := time.ParseDuration(rest)
+	return time.Duration(n)*24*time.Hour + d, err == nil
+}

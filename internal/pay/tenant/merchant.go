@@ -1,0 +1,178 @@
+package tenant
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Merchant is a tenant (SVC-14).
+type Merchant struct {
+	ID         string // mer_…
+	Version    int64
+	Name       string
+	Email      string
+	Industry   string
+	Tier       Tier
+	TrustScore int // 0 to 1000
+	Language   Language
+	RefundFees RefundFees // of the payments it makes from now on
+	Strict     bool       // its sandbox refuses what production refuses
+	CreatedAt  time.Time
+}
+
+// KeepFees changes what becomes of the fees of refunded payments, for the payments
+// that are made from now on.
+//
+// Errors: invalid_request for a term that there is not.
+func (m Merchant) KeepFees(term RefundFees) (Merchant, error) {
+	if !slices.Contains(AllRefundFees(), term) {
+		return m, problem.Field(problem.InvalidRequest, "refundFees", "refundFees must be kept or returned")
+	}
+	m.Version++
+	m.RefundFees = term
+	return m, nil
+}
+
+// Rehearse says whether the merchant's sandbox refuses what production refuses.
+func (m Merchant) Rehearse(strict bool) Merchant {
+	m.Version++
+	m.Strict = strict
+	return m
+}
+
+// Move changes where the merchant is written to.
+func (m Merchant) Move(email string) Merchant {
+	m.Version++
+	m.Email = email
+	return m
+}
+
+// Language is what a merchant's receipts and reports are written in.
+type Language string
+
+// The languages.
+const (
+	English    Language = "en"
+	Spanish    Language = "es"
+	Portuguese Language = "pt"
+)
+
+// Languages lists all languages.
+func Languages() []Language { return []Language{English, Spanish, Portuguese} }
+
+// Shop is one of a merchant's shops. Payments, keys and subscriptions belong
+// to a shop, balances to the merchant.
+type Shop struct {
+	ID        string // shp_…
+	Version   int64
+	Merchant  string
+	Name      string
+	Slug      string // in the managed inbox's URL
+	Brand     Brand
+	CreatedAt time.Time
+}
+
+// Next is the shop's next version, with nothing else changed. Who decides by all that a shop
+// has writes it too: of two at a time, one decides again.
+func (s Shop) Next() Shop {
+	s.Version++
+	return s
+}
+
+// KeyKind says what a key may do (AUTH-8).
+type KeyKind string
+
+// The kinds.
+const (
+	Secret      KeyKind = "secret"
+	Publishable KeyKind = "publishable"
+	Restricted  KeyKind = "restricted" // a secret one with some rights
+)
+
+// Key is an API key. The key itself is never kept, only its keyed hash.
+type Key struct {
+	ID string // key_…, never sent
+	Scope
+	Version   int64
+	Kind      KeyKind
+	Hash      string
+	Preview   string // masked, for people
+	CreatedAt time.Time
+	RevokedAt time.Time // it is refused, whatever the clock says; the zero time: it was not revoked
+	Rights    []Right   // beside those of its kind
+	EndsAt    time.Time // it is refused from then on; the zero time: it does not end by itself
+	Successor string    // id of the key that took its place when it was rotated
+}
+
+// Over reports whether the key is refused.
+func (k Key) Over(now time.Time) bool {
+	return !k.RevokedAt.IsZero() || !k.EndsAt.IsZero() && !now.Before(k.EndsAt)
+}
+
+// Revoke ends the key at once.
+func (k Key) Revoke(now time.Time) Key {
+	k.Version++
+	k.RevokedAt = now
+	return k
+}
+
+// Replace ends the key at a time, or earlier where it ends by itself; another one takes its place.
+func (k Key) Replace(successor string, at time.Time) Key {
+	k.Version++
+	k.Successor = successor
+	if k.EndsAt.IsZero() || at.Before(k.EndsAt) {
+		k.EndsAt = at
+	}
+	return k
+}
+
+// KeyPrefix returns what a key of the kind and environment starts with.
+func KeyPrefix(kind KeyKind, live bool) string {
+	prefix := "sk_"
+	switch kind {
+	case Publishable:
+		prefix = "pk_"
+	case Restricted:
+		prefix = "rk_"
+	}
+	if live {
+		return prefix + "live_"
+	}
+	return prefix + "test_"
+}
+
+// Login is what a refresh token belongs to: all tokens that came from one use
+// of a key pair. Its version counts the rotations, and only the refresh token
+// of the present version is good.
+type Login struct {
+	ID string // lgn_…
+	Scope
+	Version   int64
+	Key       string // id of the secret key
+	ExpiresAt time.Time
+	RevokedAt time.Time
+	CreatedAt time.Time
+}
+
+// LoginLife is after how long a login ends that goes on refreshing: its program logs in anew.
+const LoginLife = 365 * 24 * time.Hour
+
+// Rotate makes the present refresh token stop working and the next one good until a time, which
+// is not behind the end of the login.
+func (l Login) Rotate(expires time.Time) Login {
+	l.Version++
+	l.ExpiresAt = expires
+	if end := l.CreatedAt.Add(LoginLife); expires.After(end) {
+		l.ExpiresAt = end
+	}
+	return l
+}
+
+// Revoke ends the login: none of its tokens can be refreshed any more.
+func (l Login) Revoke(now time.Time) Login {
+	l.Version++
+	l.RevokedAt = now
+	return l
+}

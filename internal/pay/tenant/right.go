@@ -1,0 +1,77 @@
+package tenant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Right is something that a key may do (AUTH-15).
+type Right string
+
+// The rights. A secret key has all of them but one: RightWithdrawals has that of the whole
+// merchant, that of his first shop, and who was given it. A restricted key has those that it
+// was given.
+const (
+	RightRead        Right = "read"        // read everything that the key covers
+	RightPayments    Right = "payments"    // create and cancel payments and checkout sessions
+	RightRefunds     Right = "refunds"     // give payments back
+	RightClaims      Right = "claims"      // answer claims
+	RightWebhooks    Right = "webhooks"    // change webhooks, and send deliveries again
+	RightWithdrawals Right = "withdrawals" // add and remove wallets, withdraw, begin verifications
+	RightSandbox     Right = "sandbox"     // move the sandbox's clock, and play what providers and banks do
+)
+
+// Rights lists them all.
+func Rights() []Right {
+	return []Right{RightRead, RightPayments, RightRefunds, RightClaims, RightWebhooks, RightWithdrawals, RightSandbox}
+}
+
+// ParseRights reads rights with commas between. It returns them in the order of Rights.
+//
+// Errors: invalid_request.
+func ParseRights(text string) (rights []Right, err error) {
+	given := map[Right]bool{}
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		if !slices.Contains(Rights(), Right(word)) {
+			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("there is no right %q: want some of %s", word, WriteRights(Rights())))
+		}
+		given[Right(word)] = true
+	}
+	for _, r := range Rights() {
+		if given[r] {
+			rights = append(rights, r)
+		}
+	}
+	return rights, nil
+}
+
+// WriteRights is rights as ParseRights reads them.
+func WriteRights(rights []Right) string {
+	words := make([]string, len(rights))
+	for i, r := range rights {
+		words[i] = string(r)
+	}
+	return strings.Join(words, ",")
+}
+
+// May reports whether a key has a right.
+func (k Key) May(r Right) bool {
+	switch {
+	case k.Kind == Publishable:
+		return false
+	case k.Kind == Secret && r != RightWithdrawals:
+		return true
+	}
+	return slices.Contains(k.Rights, r)
+}
+
+// NoRight refuses what a key may not do.
+func NoRight(r Right) error {
+	return &problem.Error{Code: problem.Forbidden, Message: "this key has no right to this: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
+}

@@ -1,0 +1,98 @@
+package tenant
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+)
+
+// Tier is a merchant's contract with the operator (SVC-14).
+type Tier string
+
+// The tiers.
+const (
+	Starter  Tier = "starter"
+	Standard Tier = "standard"
+	Premium  Tier = "premium"
+	Trusted  Tier = "trusted"
+)
+
+// Tiers lists all tiers.
+func Tiers() []Tier { return []Tier{Starter, Standard, Premium, Trusted} }
+
+// RefundFees says what becomes of a payment's fees when it is refunded (REF-11).
+type RefundFees string
+
+// The two terms.
+const (
+	// FeesKept leaves the fees with those who earned them: the merchant pays the
+	// whole refund.
+	FeesKept RefundFees = "kept"
+	// FeesReturned gives back of each fee what was refunded of the payment: the
+	// merchant pays what the payment brought.
+	FeesReturned RefundFees = "returned"
+)
+
+// AllRefundFees lists the terms, the default first.
+func AllRefundFees() []RefundFees { return []RefundFees{FeesKept, FeesReturned} }
+
+// Terms is what a merchant's payments cost and what is allowed.
+type Terms struct {
+	PlatformBps   int64         // of each payment, 1/10,000
+	ReserveBps    int64         // held back from each payment, 1/10,000
+	Delay         time.Duration // from capture to available
+	WithdrawalFee int64         // USD cents
+	ChargebackFee int64         // USD cents, for each dispute, whatever comes of it
+	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
+	RefundFees    RefundFees    // the merchant's own, whatever the tier
+}
+
+// Terms returns what was agreed with the merchant: the terms of its tier, and its own.
+func (m Merchant) Terms() Terms {
+	t := TermsOf(m.Tier)
+	t.RefundFees = m.RefundFees
+	return t
+}
+
+// TermsOf returns the terms that a tier alone decides; an unknown one gets the
+// starter's.
+func TermsOf(t Tier) Terms {
+	switch t {
+	case Standard:
+		return Terms{PlatformBps: 120, ReserveBps: 500, Delay: 48 * time.Hour, WithdrawalFee: 300, ChargebackFee: 2000, TrustScore: 600}
+	case Premium:
+		return Terms{PlatformBps: 90, ReserveBps: 300, Delay: 48 * time.Hour, WithdrawalFee: 100, ChargebackFee: 1500, TrustScore: 750}
+	case Trusted:
+		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 0, ChargebackFee: 1500, TrustScore: 900}
+	}
+	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, ChargebackFee: 2500, TrustScore: 400}
+}
+
+// Fees is the price of a payment by who earns it, in USD cents.
+type Fees struct {
+	Platform int64 `json:"platform"` // the operator of Cascada
+	Provider int64 `json:"provider"` // the provider's share of the amount
+	Flat     int64 `json:"flat"`     // the provider's fixed price
+	Network  int64 `json:"network"`  // schemes and networks
+}
+
+// Total is the sum of all fees.
+func (f Fees) Total() int64 { return f.Platform + f.Provider + f.Flat + f.Network }
+
+// Charge works out a payment's fees and its part of the reserve. Shares round
+// half up, as providers bill. No fee takes more than what the others left, so
+// what the merchant gets is never negative.
+func (t Terms) Charge(usd money.Amount, rail money.Fee) (Fees, int64) {
+	left := usd.Minor
+	take := func(want int64) int64 {
+		got := min(want, left)
+		left -= got
+		return got
+	}
+	fees := Fees{
+		Platform: take(usd.Share(t.PlatformBps, money.HalfUp).Minor),
+		Provider: take(usd.Share(rail.Bps, money.HalfUp).Minor),
+		Flat:     take(rail.Flat),
+	}
+	return fees, take(usd.Share(t.ReserveBps, money.HalfUp).Minor)
+}

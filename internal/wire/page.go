@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Page is the part of a list that a query string asks for: from an offset on, or behind a row.
+// Numbers outside are clamped (LIST-1). They are texts here, so that a number too large for our
+// type is clamped too.
+type Page struct {
+	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
+	OffsetText string `query:"offset" doc:"From 0, clamped"`
+	Behind     string `query:"startingAfter" doc:"In place of offset: the nextCursor of the page before, which is the id of its last row. New rows do not shift the pages"`
+	Older      string `query:"starting_after" doc:"Another name of startingAfter"`
+	page       pay.Page
+}
+
+// OlderCursor is the other name of pay.CursorParam.
+const OlderCursor = "starting_after"
+
+// Resolve reads the page. A type that has this one inside and a Resolve of its
+// own calls it.
+func (p *Page) Resolve(huma.Context) (issues []error) {
+	read := func(param, text string, absent, low, high int) int {
+		if text == "" {
+			return absent
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			issues = append(issues, Coded(problem.InvalidRequest, param, param+" must be a whole number, such as 50"))
+		}
+		return min(max(n, low), high)
+	}
+	p.page = pay.Page{Limit: read("limit", p.LimitText, 50, 1, 100), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
+	if p.page.After == "" {
+		p.page.After = p.Older
+	}
+	if p.Older != "" && p.Older != p.page.After {
+		issues = append(issues, Coded(problem.InvalidRequest, pay.CursorParam, pay.CursorParam+" and "+OlderCursor+" are one parameter: send one of them"))
+	}
+	if p.page.After != "" {
+		p.page.Offset = 0
+	}
+	return issues
+}
+
+// CursorParam is the name under which the caller sent the cursor.
+func (p *Page) CursorParam() string {
+	if p.Behind == "" && p.Older != "" {
+		return OlderCursor
+	}
+	return pay.CursorParam
+}
+
+// Named is an error about the page with the name that the caller knows.
+func (p *Page) Named(err error) error {
+	var e *problem.Error
+	if p.CursorParam() == OlderCursor && errors.As(err, &e) && e.Param == pay.CursorParam {
+		renamed := *e
+		renamed.Param, renamed.Message = OlderCursor, strings.ReplaceAll(e.Message, pay.CursorParam, OlderCursor)
+		return &renamed
+	}
+	return err
+}
+
+// Rows is the page as it is read: one row more than it shows, which tells whether it is the last.
+func (p *Page) Rows() pay.Page {
+	rows := p.page
+	rows.Limit++
+	return rows
+}
+
+// Pagination tells where a page stands (LIST-2).
+type Pagination struct {
+	Total  int64 `json:"total"`
+	Limit  int   `json:"limit"`
+	Offset int   `json:"offset"`
+	Pages  int64 `json:"pages"`
+	// TotalCapped says that Total is the least there can be.
+	TotalCapped bool    `json:"totalCapped,omitempty" doc:"There are total rows, or more: a search by e-mail or amount counts 10000 at most"`
+	NextCursor  *string `json:"nextCursor" doc:"The startingAfter of the next page; null on the last one"`
+}
+
+// PageOf shows the rows of a page, of those that were read, and where it stands. id is what a
+// page is to stand behind.
+func PageOf[R, V any](p Page, rows []R, total int64, id func(R) string, show func(R) V) ([]V, Pagination) {
+	n := p.page.Limit
+	limit := int64(n)
+	at := Pagination{Total: total, Limit: n, Offset: p.page.Offset, Pages: (total + limit - 1) / limit}
+	if len(rows) > n {
+		rows = rows[:n]
+		last := id(rows[n-1])
+		at.NextCursor = &last
+	}
+	shown := make([]V, 0, len(rows))
+	for _, r := range rows {
+		shown = append(shown, show(r))
+	}
+	return shown, at
+}
+
+// Span is the time that a query string asks for.
+type Span struct {
+	From string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
+	To   string `query:"to" doc:"Created before"`
+	span pay.Span
+}
+
+// Resolve reads the time. A type that has this one inside and a Resolve of its own calls it.
+func (s *Span) Resolve(huma.Context) (issues []error) {
+	s.span, issues = Between(s.From, s.To)
+	return issues
+}
+
+// Time is the time as it was read.
+func (s *Span) Time() pay.Span { return s.span }
+
+// Between reads the bounds of a time, which may be absent. No time is from later than to.
+func Between(from, to string) (span pay.Span, issues []error) {
+	var read []time.Time
+	for _, bound := range []struct {
+		param, text string
+		into        *time.Time
+	}{{"from", from, &span.From}, {"to", to, &span.To}} {
+		if bound.text == "" {
+			continue
+		}
+		at, ok := moment(bound.text)
+		if !ok {
+			issues = append(issues, Coded(problem.InvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time, such as 2026-11-21 or 2026-11-21T13:00:00Z"))
+			continue
+		}
+		read = append(read, at)
+		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
+			*bound.into = time.Unix(0, 0)
+		}
+	}
+	if len(read) == 2 && read[0].After(read[1]) {
+		issues = append(issues, Coded(problem.InvalidRequest, "from", "from must not be later than to: nothing is in that time; send an earlier from, or a later to"))
+	}
+	return span, issues
+}
+
+// moment reads a date or a date-time, in UTC where no zone is given.
+func moment(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Word is a parameter of a type whose values are few and known.
+type Word[T ~string] string
+
+// Schema lists the values, which is what refuses others.
+func (Word[T]) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: Values(reflect.TypeFor[T]())}
+}
+
+// Values lists the values of a type that has few and known ones, nil of any other.
+func Values(of reflect.Type) []any { return words[of] }
+
+var words = map[reflect.Type][]any{
+	reflect.TypeFor[pay.Status]():           Texts(pay.Statuses()...),
+	reflect.TypeFor[tenant.Tier]():          Texts(tenant.Tiers()...),
+	reflect.TypeFor[hook.EventType]():       Texts(hook.EventTypes()...),
+	reflect.TypeFor[hook.EventsVersion]():   Texts(hook.EventsVersions()...),
+	reflect.TypeFor[tenant.Environment]():   Texts(tenant.Sandbox, tenant.Production),
+	reflect.TypeFor[tenant.Right]():         Texts(tenant.Rights()...),
+	reflect.TypeFor[acquirer.Channel]():     Texts(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
+	reflect.TypeFor[pay.ClaimKind]():        Texts(pay.ClaimKinds()...),
+	reflect.TypeFor[pay.ClaimStatus]():      Texts(pay.ClaimStatuses()...),
+	reflect.TypeFor[hook.DeliveryStatus]():  Texts(hook.DeliveryStatuses()...),
+	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
+	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
+	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
+	reflect.TypeFor[problem.Code]():         Texts(Codes()...),
+}
+
+// Texts is a list of words as a schema has them.
+func Texts[T ~string](list ...T) (all []any) {
+	for _, v := range list {
+		all = append(all, string(v))
+	}
+	return all
+}
