@@ -77,7 +77,7 @@ func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, fi
 	case answer.refusedUs() && first:
 		return payoutUnavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
 	case answer.Status == http.StatusTooManyRequests && first:
-		return payoutUnavailable("rate_limited", "the account has asked too often")
+		return payoutUnavailable("rate_limited", "the account sent too many requests")
 	case answer.Status != http.StatusBadRequest || answer.code() == 0: // it may be a gateway's
 		return payoutUnknown("the provider answers with " + saidOf(answer))
 	}
@@ -106,5 +106,5 @@ func (s *sender) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome 
 	case state == gone:
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 	}
-	return payoutUnknown("the question has no answer that can be used")
+	return payoutUnknown("the query got no usable answer")
 }

@@ -94,7 +94,7 @@ func (s *sender) outcome(found payoutReply) pay.PayoutOutcome {
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: found.ID, Code: "rejected", Message: "a person canceled the payout before it was paid"}
 	default:
 		s.Strange("payout", found.Status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	return o
 }

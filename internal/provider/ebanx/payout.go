@@ -228,7 +228,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case state == gone:
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 	}
-	return unknown("the question has no answer that can be used")
+	return unknown("the query got no usable answer")
 }
 
 // Check asks for the balance, which costs nothing.

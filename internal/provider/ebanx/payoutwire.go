@@ -78,7 +78,7 @@ func heard(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
 	got.Code = provider.Exact(got.Code, 40)
 	switch status := reply.Status; {
 	case status == http.StatusTooManyRequests:
-		got.is, got.Code, got.why = idle, "rate_limited", "the account has asked too often"
+		got.is, got.Code, got.why = idle, "rate_limited", "the account sent too many requests"
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		got.is, got.Code, got.why = idle, "not_permitted", fmt.Sprintf("the account's key is refused (status %d)", status)
 	case status != http.StatusOK && (status < http.StatusBadRequest || busy(status)):

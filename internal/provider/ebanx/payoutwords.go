@@ -40,7 +40,7 @@ var refusals = table(map[reason]string{
 	{pay.PayoutRejected, "invalid_account", "there is no such account or Pix key"}:               "HP-BR-03 HP-CM-23 HP-CM-27",
 	{pay.PayoutRejected, "invalid_account", "the Pix key is somebody else's"}:                    "HP-BR-04",
 	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:        "HP-CF-01 HP-CM-28",
-	{pay.PayoutUnavailable, "not_permitted", "the account may not pay this out"}:                 "HP-BR-01 HP-CM-06 HP-CM-07",
+	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:                 "HP-BR-01 HP-CM-06 HP-CM-07",
 	{pay.PayoutUnavailable, "insufficient_funds", "the payout is more than the account can pay"}: "HP-CM-30",
 })
 
@@ -89,7 +89,7 @@ func (p *payer) outcome(found payoutReply) pay.PayoutOutcome {
 		return p.canceled(found)
 	default:
 		p.account.Strange("payout", found.Status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	return o
 }

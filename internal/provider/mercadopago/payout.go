@@ -159,7 +159,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case errors.Is(err, errNoIntent):
 		return unknown("the payout was there, and is not found")
 	case err != nil:
-		return unknown("the question has no answer that can be used")
+		return unknown("the query got no usable answer")
 	case string(found.Reference) != r.Reference:
 		return unknown("the payout under the provider's id is another one")
 	}

@@ -67,7 +67,7 @@ func (p *payer) outcome(i intent) pay.PayoutOutcome {
 		}
 	case o.Kind == "":
 		p.account.Strange("payout", word)
-		o.Kind, o.Message = pay.PayoutUnknown, "the payout's status has no meaning here"
+		o.Kind, o.Message = pay.PayoutUnknown, "the payout's status is unknown to us"
 	case o.Kind == pay.PayoutPaid && o.Local == money.Amount{}:
 		o.Kind, o.Message = pay.PayoutUnknown, "the provider does not say how much was paid"
 	}
@@ -101,8 +101,8 @@ var refusals = []struct {
 	{"unauthorized", unavailable(notPermitted, "the account may not pay out")},
 	{"account is disabled", unavailable(notPermitted, "the account is disabled")},
 	{"compliance not processed", unavailable(notPermitted, "the account still has to be verified")},
-	{"many requests", unavailable("busy", "the account has asked too often")},
-	{"rate limit", unavailable("busy", "the account has asked too often")},
+	{"many requests", unavailable("busy", "the account sent too many requests")},
+	{"rate limit", unavailable("busy", "the account sent too many requests")},
 	{"participant is not available", unavailable("refused", "the account does not reach the beneficiary's bank")},
 	{"key psp error", unavailable("refused", "the account does not take the Pix key")},
 	{"invalid amount", unavailable("refused", "the account does not take the amount")},
@@ -118,7 +118,7 @@ func declined(answer provider.Reply) pay.PayoutOutcome {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return unavailable(notPermitted, "the access token is refused, or the account may not pay out")
 	case http.StatusTooManyRequests:
-		return unavailable("busy", "the account has asked too often")
+		return unavailable("busy", "the account sent too many requests")
 	case http.StatusBadRequest:
 		said := sentence(answer)
 		for _, r := range refusals {

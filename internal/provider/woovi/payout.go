@@ -135,7 +135,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case state == gone:
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 	}
-	return unknown("the question has no answer that can be used")
+	return unknown("the query got no usable answer")
 }
 
 // goOn approves a payment that waits for it, and tells how any other stands. Nothing is
@@ -205,7 +205,7 @@ func (p *payer) outcome(found paymentReply) pay.PayoutOutcome {
 		fallthrough
 	default:
 		p.account.account.Strange("payment", status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	return o
 }

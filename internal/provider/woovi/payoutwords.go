@@ -25,7 +25,7 @@ func said(answer provider.Reply) string {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", answer.Status)
 	case http.StatusTooManyRequests:
-		return "the account has asked too often"
+		return "the account sent too many requests"
 	}
 	return fmt.Sprintf("the provider answers with status %d", answer.Status)
 }
@@ -54,7 +54,7 @@ var reasons = table(map[reason]string{
 	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:              "DS04 DUPL DS27 UPAY PAY_PIX_KEY_ERROR",
 	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:           "NOT_ENOUGH_BALANCE AM04",
 	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:     "REACH_TRANSFER_LIMIT ACCOUNT_LIMIT_ERROR ALIAS_LIMIT_ERROR",
-	{pay.PayoutUnavailable, "not_permitted", "the account may not pay this out"}:                "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
+	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:                "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
 	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                   "PIX_KEY_INFO_ERROR AB03 AB09 AB11 AM01 AM12 AM18 CH16 DT02 ED05 FF07 FF08",
 })
 
