@@ -44,7 +44,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	p, failed := a.find(ctx, q.Charge)
 	if failed != nil {
 		if failed.Kind == pay.Missing {
-			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to give back"}
+			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to refund"}
 		}
 		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline} // nothing was asked for yet
 	}

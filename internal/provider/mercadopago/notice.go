@@ -266,7 +266,7 @@ func (c chargeback) notice(n pay.Notice) pay.Notice {
 	}
 	switch {
 	case c.Covered == nil:
-		n.Dispute, n.Outcome.Message = true, "the card's issuer takes the money back"
+		n.Dispute, n.Outcome.Message = true, "the card's issuer took the money back"
 		n.Reviewing = c.Papers == "review_pending"
 		if t, err := time.Parse(time.RFC3339, string(c.Deadline)); err == nil {
 			n.RespondBy = t.UTC()

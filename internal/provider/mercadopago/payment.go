@@ -121,7 +121,7 @@ var declines = provider.Declines{
 	"cc_rejected_duplicated_payment":       provider.Hard(problem.CardDeclined, "duplicate_transaction", "the card was charged the same amount just before"),
 	"cc_rejected_max_attempts":             provider.Hard(problem.CardDeclined, "too_many_attempts", "the card was tried too often"),
 	"cc_amount_rate_limit_exceeded":        provider.Hard(problem.CardDeclined, "limit_exceeded", "the amount is above the card's limit"),
-	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants to be called first"),
+	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
 	"cc_rejected_card_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
 	"cc_rejected_invalid_installments":     provider.Soft(problem.CardDeclined, "installments_not_supported", "the card does not take these instalments"),
 	"cc_rejected_other_reason":             provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),

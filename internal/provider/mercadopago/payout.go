@@ -157,7 +157,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	found, err := p.get(ctx, r.ProviderRef)
 	switch {
 	case errors.Is(err, errNoIntent):
-		return unknown("the payout was there, and is not found")
+		return unknown("the payout was there, but is not found now")
 	case err != nil:
 		return unknown("the query got no usable answer")
 	case string(found.Reference) != r.Reference:
