@@ -35,7 +35,7 @@ func newFile(kind string, body []byte) file {
 	return file{kind, body, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
-// ServeHTTP is for http.Handler.
+// ServeHTTP implements http.Handler.
 func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)

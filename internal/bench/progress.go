@@ -27,7 +27,7 @@ type progress struct {
 	began time.Time
 	sink  *sink // nil without webhooks
 
-	mu            sync.Mutex // owns what follows
+	mu            sync.Mutex // guards what follows
 	latencies     []uint32   // µs, since it was last told
 	taken, errors int64
 }

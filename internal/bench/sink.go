@@ -30,7 +30,7 @@ type sink struct {
 
 	verifyAll bool // every signature, not some
 
-	mu          sync.Mutex // owns what follows
+	mu          sync.Mutex // guards what follows
 	conns       map[net.Conn]struct{}
 	closed      bool
 	from, until time.Time // the window that counts

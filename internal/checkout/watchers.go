@@ -26,7 +26,7 @@ type watchers struct {
 	versions func(ctx context.Context, payments []string) (map[string]int64, error)
 	log      *slog.Logger
 
-	mu        sync.Mutex // owns what follows
+	mu        sync.Mutex // guards what follows
 	of        map[string]*watched
 	addresses map[string]int
 	streams   int

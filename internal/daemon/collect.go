@@ -49,7 +49,7 @@ var (
 	dueDesc       = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
 )
 
-// Describe is for prometheus.
+// Describe implements prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, mailsDesc, floatDesc, floatOffDesc,
 		failedDesc, sealedDesc, openConns, mostConns, waitsDesc, waitTimeDesc, givenUpDesc, paymentsDesc, deadDesc, parkedDesc, postponedDesc, limitedDesc} {
@@ -57,7 +57,7 @@ func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is for prometheus.
+// Collect implements prometheus.
 func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)

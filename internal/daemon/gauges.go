@@ -44,7 +44,7 @@ var (
 	disputeDesc = prometheus.NewDesc("cascada_disputes_oldest_overdue_seconds", "Time since the deadline for evidence of the oldest open dispute in production; 0 while none has passed.", nil, nil)
 )
 
-// Describe is for prometheus.
+// Describe implements prometheus.
 func (*gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{databaseUp, databaseAge, dueDesc, oldestDesc, asideDesc, mailsWaiting, disputeDesc, stalledDesc} {
 		ch <- d

@@ -26,7 +26,7 @@ type Line struct {
 	heard  atomic.Int64 // commits that were answered
 	before atomic.Pointer[func()]
 	lost   atomic.Int64
-	mu     sync.Mutex // owns what follows
+	mu     sync.Mutex // guards what follows
 	open   map[net.Conn]struct{}
 	parted chan struct{} // closed when what was sent goes on; nil while nothing is held
 }

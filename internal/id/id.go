@@ -32,7 +32,7 @@ func New(prefix string, now time.Time) string {
 // millisecond: a list of what one process made is in that order. The zero value is fit
 // for use, by many goroutines.
 type Maker struct {
-	mu   sync.Mutex // owns last
+	mu   sync.Mutex // guards last
 	last [16]byte
 }
 

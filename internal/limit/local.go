@@ -25,7 +25,7 @@ type Local struct {
 
 // shard holds some of the buckets.
 type shard struct {
-	mu    sync.Mutex    // owns what follows
+	mu    sync.Mutex    // guards what follows
 	full  map[Key]int64 // when the bucket will be full, nanoseconds since 1970
 	sweep int           // how many buckets there may be before the full ones are dropped
 	_     [40]byte      // a cache line of its own

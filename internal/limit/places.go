@@ -9,7 +9,7 @@ import "sync"
 type Places struct {
 	all int
 
-	mu    sync.Mutex // owns what follows
+	mu    sync.Mutex // guards what follows
 	of    map[string]int
 	taken int
 }

@@ -107,7 +107,7 @@ type heard struct {
 	left int
 }
 
-// Read is for net.Conn.
+// Read implements net.Conn.
 func (h *heard) Read(p []byte) (int, error) {
 	if h.left <= 0 {
 		return 0, errors.New("the server says too much")

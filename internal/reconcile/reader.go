@@ -34,7 +34,7 @@ type Unreadable struct {
 	Why    string
 }
 
-// Error is for error.
+// Error implements error.
 func (u *Unreadable) Error() string { return fmt.Sprintf("line %d: %s", u.Number, u.Why) }
 
 // Reader reads a report.

@@ -30,7 +30,7 @@ type conductor struct {
 	since  int              // turns at that moment
 	tape   *strings.Builder // every turn; nil keeps none
 
-	mu      sync.Mutex // owns waiting
+	mu      sync.Mutex // guards waiting
 	waiting []turn
 	arrived chan struct{} // holds one
 	end     chan struct{}

@@ -138,7 +138,7 @@ func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 // asker is a client whose provider can be asked about disputes.
 type asker struct{ client }
 
-// QueryDispute is for provider.DisputeQuerier.
+// QueryDispute implements provider.DisputeQuerier.
 func (c asker) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	o := c.call(ctx, "query dispute "+r.Charge.Reference+" "+r.ID, func() pay.Outcome {
 		for _, d := range c.u.disputed(c.u.charges[r.Charge.Reference]) {

@@ -34,7 +34,7 @@ func (f finding) knownAs() string {
 
 // findings gathers which worlds broke which rules.
 type findings struct {
-	mu    sync.Mutex // owns seeds
+	mu    sync.Mutex // guards seeds
 	seeds map[string][]uint64
 }
 

@@ -35,7 +35,7 @@ type node struct {
 	app  *app.App
 	ids  uint64 // made so far
 
-	mu     sync.Mutex             // owns ids, paused and said
+	mu     sync.Mutex             // guards ids, paused and said
 	paused time.Time              // until then it does nothing
 	said   map[string]pay.Outcome // what providers answered last about charges, by reference
 	dead   chan struct{}

@@ -107,7 +107,7 @@ type payer struct {
 	b *bank
 }
 
-// Notices is for provider.PayoutListener.
+// Notices implements provider.PayoutListener.
 func (payer) Notices(_ context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	notice := pay.PayoutNotice{}
 	err := json.Unmarshal(n.Body, &notice)
@@ -158,7 +158,7 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	})
 }
 
-// Query is for payout.Provider.
+// Query implements payout.Provider.
 func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.call(ctx, "query "+r.Reference, func() pay.PayoutOutcome {
 		if known, ok := p.b.payouts[r.Reference]; ok {

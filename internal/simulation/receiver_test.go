@@ -16,7 +16,7 @@ import (
 // has the turn may touch it.
 type inbox struct {
 	told   map[string]map[int64]string // object → sequence → event; those before the count left out
-	mu     sync.Mutex                  // owns open, which is left without the turn
+	mu     sync.Mutex                  // guards open, which is left without the turn
 	open   map[string]string           // object and node → the delivery that is under way
 	faulty int                         // it fails once in so many times
 	slow   int
@@ -38,7 +38,7 @@ type told struct {
 // receivers is the network between a node and the endpoints.
 type receivers struct{ n *node }
 
-// RoundTrip is for http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (r receivers) RoundTrip(request *http.Request) (*http.Response, error) {
 	w, ctx := r.n.w, request.Context()
 	body, err := io.ReadAll(request.Body)

@@ -154,7 +154,7 @@ func (r *request) idempotency(route string, body ...any) base.Idempotency {
 func (w *world) shopping(number int, shop *merchant) {
 	chance := rand.New(rand.NewPCG(w.seed, uint64(100+number)))
 	keys := chance.IntN(2) > 0
-	var mu sync.Mutex // owns orders
+	var mu sync.Mutex // guards orders
 	var orders []*request
 	one := func(r *request, chance *rand.Rand, refunds bool) {
 		mu.Lock()

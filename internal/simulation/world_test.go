@@ -47,7 +47,7 @@ type world struct {
 	asked       []*request
 	withdrawals int
 	counts      map[string]int
-	ended       sync.Mutex            // owns stats
+	ended       sync.Mutex            // guards stats
 	stats       map[string]int        // of nodes that have ended
 	statuses    map[string]pay.Status // of payments, as they were last written
 	versions    map[string]int64

@@ -142,7 +142,7 @@ type reporter struct {
 	lost atomic.Bool // the last ones were
 }
 
-// ExportSpans is for sdk.SpanExporter.
+// ExportSpans implements sdk.SpanExporter.
 func (r *reporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := r.SpanExporter.ExportSpans(ctx, spans)
 	if r.sent != nil {

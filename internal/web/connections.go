@@ -57,7 +57,7 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 // Refused counts those that were closed at once.
 func (c *Connections) Refused() int64 { return c.refused.Load() }
 
-// Accept is for net.Listener.
+// Accept implements net.Listener.
 func (c *Connections) Accept() (net.Conn, error) {
 	c.begun.Do(func() { go c.acceptAll() })
 	select {
@@ -169,7 +169,7 @@ func (c *connection) wait(most time.Duration) bool {
 	return c.ahead && c.SetReadDeadline(time.Time{}) == nil
 }
 
-// Read is for net.Conn.
+// Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) {
 	if c.ahead && len(p) > 0 {
 		c.ahead = false
@@ -184,7 +184,7 @@ func (c *connection) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{c})
 }
 
-// Close is for net.Conn.
+// Close implements net.Conn.
 func (c *connection) Close() error {
 	defer c.leave()
 	return c.TCPConn.Close()

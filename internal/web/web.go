@@ -53,7 +53,7 @@ func (t *tracker) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements http.ResponseController.
 func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // Unrouted answers requests that no route takes: notAllowed with the Allow

@@ -10,7 +10,7 @@ import (
 // Pulse tells which loops do not go on. It measures in its own looks and not by a clock: a process
 // that was stopped for an hour finds its loops where it left them.
 type Pulse struct {
-	mu    sync.Mutex // owns what follows
+	mu    sync.Mutex // guards what follows
 	beats []*beat
 	stuck []string // as the last look found
 }

@@ -119,7 +119,7 @@ func (l Loop) sleep(ctx context.Context, most time.Duration) (woken bool) {
 // Alarm tells a loop when it has something to do. It is safe for use by many
 // goroutines.
 type Alarm struct {
-	mu   sync.Mutex // owns due
+	mu   sync.Mutex // guards due
 	due  time.Time  // zero: never
 	ring chan struct{}
 }

@@ -46,7 +46,7 @@ func table(words map[reason]string) map[string]reason {
 // refusals are by the error's type in the answer, or by its code.
 var refusals = table(map[reason]string{
 	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:              "insufficient_funds",
-	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:                   "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
+	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
 	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
 	{pay.PayoutUnavailable, "beneficiary_incomplete", "the account wants more of the beneficiary"}: "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
 	{pay.PayoutUnavailable, "refused", "the account does not pay to this bank account"}:            "invalid_payout_method",
@@ -57,14 +57,14 @@ var refusals = table(map[reason]string{
 // endings are by the reason of a payment that failed or was returned
 // (docs.stripe.com/api/v2/money-management/outbound-payments/object).
 var endings = table(map[reason]string{
-	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                    "payout_method_does_not_exist payout_method_invalid_account_number",
-	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                              "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
-	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                              "payout_method_closed",
-	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                        "review_rejected payout_method_restricted",
-	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive so much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
-	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                               "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
-	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                        "payout_method_unsupported payout_method_currency_unsupported",
-	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                    "fx_rate_drift_exceeded_after_review unknown_failure",
+	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                      "payout_method_does_not_exist payout_method_invalid_account_number",
+	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
+	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                                "payout_method_closed",
+	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                          "review_rejected payout_method_restricted",
+	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive that much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
+	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
+	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                          "payout_method_unsupported payout_method_currency_unsupported",
+	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                      "fx_rate_drift_exceeded_after_review unknown_failure",
 })
 
 // said is why there is no usable answer, for the operator.
@@ -93,7 +93,7 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 	case f.status == 0 || f.status >= 500:
 		why = reason{pay.PayoutUnavailable, "unreachable", "the account does not answer: " + f.said()}
 	default:
-		why = reason{pay.PayoutUnavailable, "refused", "the account does not take the payout: " + f.said()}
+		why = reason{pay.PayoutUnavailable, "refused", "the account does not accept the payout: " + f.said()}
 	}
 	return why.outcome()
 }

@@ -38,7 +38,7 @@ type Account struct {
 // Words is a word, or a list of them.
 type Words []string
 
-// UnmarshalYAML is for yaml.Unmarshaler.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		*w = Words{n.Value}
