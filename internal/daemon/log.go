@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 )
 
-// ofRequests is a log whose lines tell which request they come from.
+// ofRequests is a log whose lines name the request that they come from.
 type ofRequests struct{ slog.Handler }
 
 // Handle implements slog.Handler.
