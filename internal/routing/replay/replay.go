@@ -214,7 +214,7 @@ func (r *Replay) account(id string) *AccountSums {
 }
 
 // words are names of results, for people.
-var words = map[result]string{took: "accepted it", refused: "did not take it", ended: "refused it for good"}
+var words = map[result]string{took: "accepted it", refused: "did not accept it", ended: "refused it for good"}
 
 func example(p pay.Payment, rail acquirer.Rail, way path) Example {
 	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Price.Amount, Really: []string{}, Replayed: []string{}}
