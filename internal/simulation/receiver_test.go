@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// inbox is what a shop's endpoint took: of each object, the events by number. Whoever
-// has the turn may touch it.
+// inbox is the deliveries that a shop's endpoint accepted: for each object, the events by
+// number. The owner of the turn may touch it.
 type inbox struct {
 	told   map[string]map[int64]string // object → sequence → event; those before the count left out
 	mu     sync.Mutex                  // guards open, which is left without the turn
@@ -96,7 +96,7 @@ func (e told) object() string {
 	return e.Data.Object.RefundID
 }
 
-// enter notes that a node sends a delivery. Of an object it sends one at a time.
+// enter records that a node sends a delivery. A node sends one at a time for an object.
 func (b *inbox) enter(w *world, node string, e told, delivery string) (leave func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +118,7 @@ func (b *inbox) enter(w *world, node string, e told, delivery string) (leave fun
 }
 
 func (b *inbox) take(e told) {
-	if e.Sequence == 0 { // from before the count; payments in flight have no more to tell
+	if e.Sequence == 0 { // from before the count; payments in progress have no earlier event
 		return
 	}
 	id := e.object()
