@@ -160,7 +160,7 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 			got, e := live.tried(t, order)
 			if strings.HasPrefix(got, "bank-2") {
 				better++
-				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "well; priority 2") {
+				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "succeeded; priority 2") {
 					t.Errorf("it was tried at %s because %s", got, why)
 				}
 			}
