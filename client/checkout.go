@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// NewCheckout is what a checkout is made from whose customer chooses the
-// method. To choose it yourself call CreatePayment with HostedCheckout.
+// NewCheckout is the data of a checkout in which the customer chooses the method. To choose
+// it yourself call CreatePayment with HostedCheckout.
 type NewCheckout struct {
 	Amount          Decimal  `json:"amount"`             // in Currency
 	Currency        string   `json:"currency,omitempty"` // ISO 4217, "" for USD
 	Country         string   `json:"country,omitempty"`  // "" offers the methods of every country
 	Customer        Customer `json:"customer"`
 	MerchantOrderID string   `json:"merchantOrderId,omitempty"`
-	ReturnURL       string   `json:"returnUrl,omitempty"` // where the customer goes in the end
+	ReturnURL       string   `json:"returnUrl,omitempty"` // where the customer returns at the end
 	MerchantID      string   `json:"merchantId,omitempty"`
-	ShopID          string   `json:"shopId,omitempty"` // with credentials of several
+	ShopID          string   `json:"shopId,omitempty"` // if the credentials are for several shops
 	Purchase
 
 	// IdempotencyKey makes it safe to send the same checkout again: a repeat gets
 	// the first reply, with the same token.
 	IdempotencyKey string `json:"-"`
-	// Strict makes the sandbox refuse what production refuses, or not; nil is as it is set.
+	// Strict makes the sandbox refuse what production refuses, or not; nil keeps the sandbox's
+	// setting.
 	Strict *bool `json:"-"`
 }
 
-// Customer is who pays. All but the document is needed.
+// Customer is the person who pays. All fields except the document are required.
 type Customer struct {
 	FirstName  string `json:"firstName"`
 	LastName   string `json:"lastName"`
@@ -36,8 +37,8 @@ type Customer struct {
 	DocumentID string `json:"documentId,omitempty"`
 }
 
-// Checkout is a session that was opened. Send the customer to CheckoutURL. The
-// SessionID is a secret: whoever has it may read the session and choose.
+// Checkout is an opened session. Send the customer to CheckoutURL. The SessionID is a
+// secret: whoever has it may read the session and choose a method.
 type Checkout struct {
 	SessionID   string    `json:"sessionId"` // cs_…
 	CheckoutURL string    `json:"checkoutUrl"`
@@ -46,11 +47,11 @@ type Checkout struct {
 	Currency    string    `json:"currency"`
 	Country     string    `json:"country"`
 	ExpiresAt   time.Time `json:"expiresAt"`
-	Replayed    bool      `json:"-"` // an earlier request with the same key made it
+	Replayed    bool      `json:"-"` // the reply is from an earlier request with the same key
 	Purchase
 }
 
-// CheckoutSession is what a token shows.
+// CheckoutSession is the session of a token.
 type CheckoutSession struct {
 	Token             string    `json:"token"`
 	Status            string    `json:"status"`            // awaiting_method or pending
@@ -61,12 +62,12 @@ type CheckoutSession struct {
 	Customer          Customer  `json:"customer"`
 	CustomerIP        string    `json:"customerIp"`
 	ReturnURL         string    `json:"returnUrl"`
-	ExpiresAt         time.Time `json:"expiresAt"`     // where the token is a transaction's id, until when the customer may pay
+	ExpiresAt         time.Time `json:"expiresAt"`     // if the token is a transaction's id: until when the customer may pay
 	CompletedTxID     string    `json:"completedTxId"` // "" until a method is chosen
-	Purchase                    // none where the token is a transaction's id
+	Purchase                    // empty if the token is a transaction's id
 }
 
-// Choice is a customer's choice of a method. What is empty is the session's.
+// Choice is a customer's choice of a method. Empty fields keep the session's values.
 type Choice struct {
 	PaymentMethodID string `json:"paymentMethodId"`
 	Customer        struct {
@@ -76,8 +77,7 @@ type Choice struct {
 	} `json:"customer"`
 }
 
-// Chosen is the transaction that a choice made. Send the customer to
-// CheckoutURL.
+// Chosen is the transaction of a choice. Send the customer to CheckoutURL.
 type Chosen struct {
 	SessionID         string `json:"sessionId"`
 	TransactionID     string `json:"transactionId"`
@@ -97,16 +97,16 @@ func (c *Client) CreateCheckout(ctx context.Context, n NewCheckout) (Checkout, e
 	return s, err
 }
 
-// CheckoutSession reads a session. Its token is the credential: call this for
-// the customer, whose address the service takes it for.
+// CheckoutSession reads a session. Its token is the credential. Call this from the
+// customer's side: the service counts the caller's address as the customer's.
 func (c *Client) CheckoutSession(ctx context.Context, token string) (CheckoutSession, error) {
 	var s CheckoutSession
 	_, err := c.send(ctx, request{method: http.MethodGet, path: "/checkout/sessions/" + url.PathEscape(token)}, "", &s)
 	return s, err
 }
 
-// SelectMethod chooses the method of a session, once. A second choice is an
-// *Error whose Details.ExistingTxID is what the first one made.
+// SelectMethod chooses the method of a session, once. A second choice returns an *Error
+// whose Details.ExistingTxID is the transaction of the first one.
 func (c *Client) SelectMethod(ctx context.Context, token string, choice Choice) (Chosen, error) {
 	var made Chosen
 	_, err := c.send(ctx, request{method: http.MethodPost, path: "/checkout/sessions/" + url.PathEscape(token) + "/select", body: choice}, "", &made)

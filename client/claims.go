@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// NewRefund is what a refund is made from. The zero value refunds all that is
-// left.
+// NewRefund is the data of a refund. The zero value refunds all that is left.
 type NewRefund struct {
-	Amount Decimal `json:"amount,omitempty"` // the payment's local currency; "" for all that is left
+	Amount Decimal `json:"amount,omitempty"` // in the payment's local currency; "" for all that is left
 	Reason string  `json:"reason,omitempty"`
 
 	// IdempotencyKey makes it safe to send the same refund again: a repeat gets
@@ -19,10 +18,10 @@ type NewRefund struct {
 	IdempotencyKey string `json:"-"`
 }
 
-// Refund is a refund as it was opened. Its claim tells what becomes of it: the
-// event claim.resolved, or Claim with its ID.
+// Refund is an opened refund. Its claim has the result: the event claim.resolved, or Claim
+// with its ID.
 type Refund struct {
-	ID            string    `json:"refundId"` // CLM-…, also of the claim
+	ID            string    `json:"refundId"` // CLM-…, the claim has the same id
 	TransactionID string    `json:"transactionId"`
 	Amount        Decimal   `json:"amount"` // local currency
 	AmountUSD     Decimal   `json:"amountUsd"`
@@ -31,10 +30,10 @@ type Refund struct {
 	Reason        string    `json:"reason"`
 	CreatedAt     time.Time `json:"createdAt"`
 
-	Replayed bool `json:"-"` // an earlier request with the key had opened it
+	Replayed bool `json:"-"` // the reply is from an earlier request with the same key
 }
 
-// Refund gives a payment's money back, in full or in part.
+// Refund refunds a payment, in full or in part.
 func (c *Client) Refund(ctx context.Context, payment string, n NewRefund) (Refund, error) {
 	var r Refund
 	header, err := c.do(ctx, request{
@@ -45,7 +44,7 @@ func (c *Client) Refund(ctx context.Context, payment string, n NewRefund) (Refun
 	return r, err
 }
 
-// ClaimType says who wants the money back.
+// ClaimType says who asks for the money back.
 type ClaimType string
 
 // The types of claims.
@@ -55,7 +54,7 @@ const (
 	Inquiry         ClaimType = "inquiry"      // money that came after its payment had ended
 )
 
-// ClaimStatus is where a claim stands.
+// ClaimStatus is the status of a claim.
 type ClaimStatus string
 
 // The statuses. The last four are terminal; expired counts as approved.
@@ -63,7 +62,7 @@ const (
 	ClaimPending       ClaimStatus = "pending"
 	ClaimNeedsEvidence ClaimStatus = "needs_evidence"
 	ClaimUnderReview   ClaimStatus = "under_review"
-	ClaimApproved      ClaimStatus = "approved" // the shopper is paid
+	ClaimApproved      ClaimStatus = "approved" // the shopper gets the money
 	ClaimRejected      ClaimStatus = "rejected" // the money stays with the merchant
 	ClaimExpired       ClaimStatus = "expired"
 	ClaimWithdrawn     ClaimStatus = "withdrawn"
@@ -77,15 +76,15 @@ type Claim struct {
 	Outcome           ClaimStatus `json:"outcome"` // approved, rejected or withdrawn; "" until resolved
 	TransactionID     string      `json:"transactionId"`
 	MerchantOrderID   string      `json:"merchantOrderId"`
-	PreviousClaimID   string      `json:"previousClaimId"` // of a chargeback: the claim of the same dispute that ended before; else ""
+	PreviousClaimID   string      `json:"previousClaimId"` // for a chargeback, the earlier claim of the same dispute; else ""
 	Amount            Decimal     `json:"amount"`          // local currency
 	Currency          string      `json:"currency"`
 	AmountUSD         Decimal     `json:"amountUsd"`
-	FrozenUSD         Decimal     `json:"frozenUsd"` // held of the balance now
+	FrozenUSD         Decimal     `json:"frozenUsd"` // currently held from the balance
 	FeeUSD            Decimal     `json:"feeUsd"`
 	Reason            string      `json:"reason"`
 	NetworkReasonCode string      `json:"networkReasonCode"`
-	EvidenceDueBy     time.Time   `json:"evidenceDueBy"` // zero where none is wanted
+	EvidenceDueBy     time.Time   `json:"evidenceDueBy"` // zero if none is required
 	Evidence          []Evidence  `json:"evidence"`
 	Timeline          []ClaimStep `json:"timeline"`
 	CreatedAt         time.Time   `json:"createdAt"`
@@ -95,7 +94,7 @@ type Claim struct {
 	Transaction *PaymentSummary `json:"transaction"` // the payment, in events only; else nil
 }
 
-// PaymentSummary is what a claim's event tells of its payment.
+// PaymentSummary is the payment in a claim's event.
 type PaymentSummary struct {
 	ID              string  `json:"id"`
 	Status          Status  `json:"status"`
@@ -116,8 +115,7 @@ type ClaimStep struct {
 	Note   string      `json:"note"`
 }
 
-// Evidence is what the merchant said against a claim. File is nil where it is
-// a text alone.
+// Evidence is the merchant's answer to a claim. File is nil if it is only text.
 type Evidence struct {
 	ID          string        `json:"id"` // ev_…
 	Kind        string        `json:"kind"`
@@ -126,7 +124,7 @@ type Evidence struct {
 	SubmittedAt time.Time     `json:"submittedAt"`
 }
 
-// EvidenceFile tells of a file; DownloadEvidence reads it.
+// EvidenceFile describes a file; DownloadEvidence reads it.
 type EvidenceFile struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -149,7 +147,7 @@ type ClaimFilter struct {
 
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
 	Offset        int    // rows to skip
-	StartingAfter string // in place of Offset: the NextCursor of the page before
+	StartingAfter string // instead of Offset: the NextCursor of the page before
 }
 
 // ClaimPage is one page of claims.
@@ -167,8 +165,8 @@ func (c *Client) Claims(ctx context.Context, f ClaimFilter) (ClaimPage, error) {
 	return page, err
 }
 
-// AllClaims goes through all claims that the filter selects, newest first,
-// asking for a page at a time. It ends after the first error.
+// AllClaims iterates over all claims that the filter selects, newest first, one page at a
+// time. It ends after the first error.
 func (c *Client) AllClaims(ctx context.Context, f ClaimFilter) iter.Seq2[Claim, error] {
 	return each(Page{f.Limit, f.Offset, f.StartingAfter}, func(p Page) ([]Claim, Pagination, error) {
 		f.Offset, f.StartingAfter = p.Offset, p.StartingAfter
@@ -177,7 +175,7 @@ func (c *Client) AllClaims(ctx context.Context, f ClaimFilter) iter.Seq2[Claim, 
 	})
 }
 
-// AcceptClaim gives in: the shopper is paid.
+// AcceptClaim accepts a claim: the shopper gets the money.
 func (c *Client) AcceptClaim(ctx context.Context, id string) (Claim, error) {
 	var claim Claim
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/claims/" + url.PathEscape(id) + "/accept"}, &claim)
@@ -199,7 +197,7 @@ type NewEvidenceFile struct {
 	Content     []byte `json:"content"`
 }
 
-// SubmitEvidence answers a claim and returns it.
+// SubmitEvidence sends evidence against a claim, and returns the claim.
 func (c *Client) SubmitEvidence(ctx context.Context, id string, n NewEvidence) (Claim, error) {
 	var claim Claim
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/claims/" + url.PathEscape(id) + "/evidence", body: n}, &claim)

@@ -72,8 +72,8 @@ import (
 const (
 	// basePath is the API's root below the service's address.
 	basePath = "/api/v1"
-	// defaultTimeout bounds a call. The service gives a provider 20 s, and a
-	// cascade may call several.
+	// defaultTimeout bounds a call. The service gives each provider 20 s, and a cascade may
+	// call several.
 	defaultTimeout = 90 * time.Second
 	// idlePerHost is how many connections are kept open between calls.
 	idlePerHost = 64
@@ -84,24 +84,22 @@ const (
 	maxPage = 100
 )
 
-// Config is what a Client is made of.
+// Config is the configuration of a Client.
 type Config struct {
-	// URL is where the service is reached, such as https://pay.example.com, with
-	// or without /api/v1.
+	// URL is the service's address, such as https://pay.example.com, with or without /api/v1.
 	URL string
 	// PublishableKey and SecretKey are the credentials; see Credentials above.
 	PublishableKey string
 	SecretKey      string
-	// ShopID is the shop that the calls are about, where the credentials are the whole
-	// merchant's. A client of each shop has its own.
+	// ShopID selects a shop, if the credentials are the whole merchant's. Use one client for
+	// each shop.
 	ShopID string
-	// HTTP makes the requests. Nil means a client of our own, which gives a call
-	// 90 seconds and follows no redirect.
+	// HTTP makes the requests. Nil means our own client, with a timeout of 90 seconds and
+	// without redirects.
 	HTTP *http.Client
 }
 
-// Client calls the API. It is safe for use by many goroutines; make one and
-// keep it.
+// Client calls the API. It is safe for concurrent use; make one and keep it.
 type Client struct {
 	base    string
 	shop    string
@@ -135,7 +133,7 @@ func newHTTP() *http.Client {
 	transport.MaxIdleConnsPerHost = idlePerHost
 	return &http.Client{
 		Transport: transport, Timeout: defaultTimeout,
-		// The API never redirects: who does is not the API.
+		// The API never redirects: a redirect does not come from it.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -148,8 +146,8 @@ type request struct {
 	body         any               // nil for none
 }
 
-// do makes a call with credentials and reads its reply into out: nil for nowhere,
-// an io.Writer or *[]byte for a file as it is, and else what JSON is read into.
+// do makes a call with credentials and reads its reply into out: nil to discard it, an
+// io.Writer or *[]byte for a raw file, or a value for JSON.
 func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
 	bearer, err := c.session.bearer(ctx)
 	if err != nil {
@@ -190,7 +188,7 @@ func (c *Client) send(ctx context.Context, r request, bearer string, out any) (h
 	return response.Header, nil
 }
 
-// read reads a reply into out, as do says.
+// read reads a reply into out, as described at do.
 func read(reply io.Reader, out any) error {
 	if to, ok := out.(io.Writer); ok {
 		_, err := io.Copy(to, reply)
@@ -200,7 +198,7 @@ func read(reply io.Reader, out any) error {
 	if err != nil {
 		return err
 	}
-	if len(body) > maxReply { // a part is not the whole
+	if len(body) > maxReply { // a part is of no use
 		return fmt.Errorf("it is larger than %d bytes", maxReply)
 	}
 	switch out := out.(type) {

@@ -20,31 +20,33 @@ func (c *Client) Clock(ctx context.Context) (Clock, error) {
 	return clock, err
 }
 
-// AdvanceClock moves the sandbox's test clock forward. What comes due by it, such
-// as a payment's expiry or a settlement's closing, happens moments later.
+// AdvanceClock moves the sandbox's test clock forward. Everything that becomes due, such as
+// a payment's expiry or a settlement's closing, happens moments later.
 //
-// Errors: invalid_request unless the time is above zero and the clock stays
-// within five years, production_key_refused.
+// Errors: invalid_request unless the time is above zero and the clock stays within five
+// years, production_key_refused.
 func (c *Client) AdvanceClock(ctx context.Context, by time.Duration) (Clock, error) {
 	var clock Clock
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/sandbox/clock", body: map[string]string{"advance": by.String()}}, &clock)
 	return clock, err
 }
 
-// Sandbox is how the merchant's sandbox is set.
+// Sandbox is the settings of the merchant's sandbox.
 type Sandbox struct {
-	// Strict: it refuses what production refuses, and sends a card's shopper to a page first.
+	// Strict: the sandbox refuses what production refuses, and sends a card's shopper to a
+	// page first.
 	Strict bool `json:"strict"`
 }
 
-// Sandbox reads how the sandbox is set. Errors: production_key_refused.
+// Sandbox reads the sandbox's settings. Errors: production_key_refused.
 func (c *Client) Sandbox(ctx context.Context) (Sandbox, error) {
 	var s Sandbox
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/sandbox/settings"}, &s)
 	return s, err
 }
 
-// SetSandbox sets the sandbox, for all shops of the merchant. Errors: production_key_refused.
+// SetSandbox changes the sandbox's settings, for all shops of the merchant. Errors:
+// production_key_refused.
 func (c *Client) SetSandbox(ctx context.Context, s Sandbox) (Sandbox, error) {
 	_, err := c.do(ctx, request{method: http.MethodPatch, path: "/sandbox/settings", body: s}, &s)
 	return s, err

@@ -26,7 +26,7 @@ type Delivery struct {
 	LastDurationMs      int64     `json:"lastDurationMs"`
 	CreatedAt           time.Time `json:"createdAt"`
 	DeliveredAt         time.Time `json:"deliveredAt"` // zero until it was
-	// Delivery alone shows these.
+	// Only Delivery returns these.
 	Payload    json.RawMessage   `json:"payload"` // byte for byte what is signed
 	AttemptLog []DeliveryAttempt `json:"attemptLog"`
 }
@@ -48,7 +48,7 @@ type DeliveryFilter struct {
 	To            time.Time // created before
 	Limit         int       // rows of a page, 1 to 100; 0 means 50
 	Offset        int       // rows to skip
-	StartingAfter string    // in place of Offset: the NextCursor of the page before
+	StartingAfter string    // instead of Offset: the NextCursor of the page before
 }
 
 // DeliveryPage is one page of deliveries.
@@ -74,7 +74,7 @@ func (c *Client) Delivery(ctx context.Context, webhook, id string) (Delivery, er
 	return d, err
 }
 
-// DeliveryReplay is what a replay did.
+// DeliveryReplay is the result of a replay.
 type DeliveryReplay struct {
 	OK             bool      `json:"ok"`
 	DeliveryID     string    `json:"deliveryId"`
@@ -84,8 +84,8 @@ type DeliveryReplay struct {
 	Note           string    `json:"note"`
 }
 
-// ReplayDelivery sends a delivery that failed again, at once. The service
-// refuses others with conflict_state.
+// ReplayDelivery sends a failed delivery again, at once. For other deliveries the service
+// returns conflict_state.
 func (c *Client) ReplayDelivery(ctx context.Context, webhook, id string) (DeliveryReplay, error) {
 	var r DeliveryReplay
 	_, err := c.do(ctx, request{method: http.MethodPost, path: deliveryPath(webhook, id) + "/replay"}, &r)
@@ -96,7 +96,7 @@ func deliveryPath(webhook, id string) string {
 	return webhookPath(webhook) + "/deliveries/" + url.PathEscape(id)
 }
 
-// Received is a delivery that a managed inbox took.
+// Received is a delivery that a managed inbox received.
 type Received struct {
 	ID         string            `json:"id"` // inb_…
 	DeliveryID string            `json:"deliveryId"`
@@ -107,14 +107,14 @@ type Received struct {
 	Payload    json.RawMessage   `json:"payload"` // byte for byte what is signed
 }
 
-// InboxPage is one page of what an inbox got.
+// InboxPage is one page of an inbox.
 type InboxPage struct {
 	Data       []Received `json:"data"`
 	Pagination Pagination `json:"pagination"`
 }
 
-// Inbox lists what a managed webhook's inbox got, newest first: at most 1000
-// deliveries of the last 30 days.
+// Inbox lists the deliveries to a managed webhook's inbox, newest first: at most 1000, of
+// the last 30 days.
 func (c *Client) Inbox(ctx context.Context, webhook string, p Page) (InboxPage, error) {
 	query := map[string]string{}
 	addPage(query, p)

@@ -75,23 +75,23 @@ const (
 // Error is a reply that refuses a call.
 type Error struct {
 	Status      int    `json:"-"`    // HTTP status
-	Code        Code   `json:"code"` // "" where the reply is not of the service, as of a proxy before it
+	Code        Code   `json:"code"` // "" if the reply is not the service's, but, for example, a proxy's
 	Type        string `json:"type"`
 	Message     string `json:"message"`      // for people
 	Param       string `json:"param"`        // the offending field
 	DeclineCode string `json:"decline_code"` // why the card's issuer declined
 	RequestID   string `json:"requestId"`    // for support
-	// Details is what a program may act on. A declined payment exists all the
-	// same: Details.TransactionID names it.
+	// Details is data for programs. A declined payment exists all the same:
+	// Details.TransactionID names it.
 	Details Details `json:"details"`
-	// RetryAfter is how long the service asks to wait, 0 where it does not say.
+	// RetryAfter is how long to wait by the service's reply, 0 if it has none.
 	RetryAfter time.Duration `json:"-"`
-	// Replayed says that this is the stored reply to an earlier request with the
-	// same IdempotencyKey.
+	// Replayed means that this is the stored reply to an earlier request with the same
+	// IdempotencyKey.
 	Replayed bool `json:"-"`
 }
 
-// Details is what a program may act on. What does not apply is zero.
+// Details is data for programs. Fields that do not apply are zero.
 type Details struct {
 	Issues        []Issue    `json:"issues"`
 	MissingFields []string   `json:"missingFields"`
@@ -105,12 +105,12 @@ type Details struct {
 	Attempts      []Attempt  `json:"attempts"`
 	From          Status     `json:"from"` // with conflict_state
 	Action        string     `json:"action"`
-	Right         string     `json:"right"`    // that the key lacks, with forbidden
+	Right         string     `json:"right"`    // the missing right, with forbidden
 	Balance       *Shortfall `json:"balance"`  // with balance_insufficient
-	ReplayID      string     `json:"replayId"` // that runs to the webhook, with conflict_state
+	ReplayID      string     `json:"replayId"` // the running replay to the webhook, with conflict_state
 }
 
-// Shortfall is what a balance has for something, and what was asked for.
+// Shortfall is the available balance, and the requested amount.
 type Shortfall struct {
 	Available Decimal `json:"available"`
 	Requested Decimal `json:"requested"`
@@ -139,7 +139,7 @@ type Attempt struct {
 	DurationMs int64  `json:"durationMs"`
 }
 
-// Error is the error as one line of a log.
+// Error returns the error as one line for a log.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("cascada: %d", e.Status)
 	if e.Code != "" {
@@ -152,7 +152,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// maxForeign is how much is kept of a reply that is not of the service.
+// maxForeign is how many bytes are kept of a reply that is not the service's.
 const maxForeign = 200
 
 // newError reads a reply that is not 2xx.

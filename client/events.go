@@ -19,23 +19,24 @@ const (
 	EventPaymentFailed       EventType = "payment.failed"     // Payment.Failure tells why
 	EventPaymentRefunded     EventType = "payment.refunded"   // in full or in part; Payment.Refund tells
 	EventPaymentCaptured     EventType = "payment.captured"   // alias of completed, from the simulator only
-	EventPaymentAttention    EventType = "payment.attention"  // another amount was paid, or that was dealt with: Payment.Attention
+	EventPaymentAttention    EventType = "payment.attention"  // another amount was paid, or that was resolved: Payment.Attention
 	EventChargebackCreated   EventType = "chargeback.created" // about the claim
-	EventClaimOpened         EventType = "claim.opened"       // of any type, a chargeback's too
+	EventClaimOpened         EventType = "claim.opened"       // of any type, also a chargeback's
 	EventClaimResolved       EventType = "claim.resolved"     // Claim.Outcome tells how
-	EventSettlementClosed    EventType = "settlement.closed"  // each shop of the merchant is told
+	EventSettlementClosed    EventType = "settlement.closed"  // sent to each shop of the merchant
 	EventSettlementPDFReady  EventType = "settlement.pdf_ready"
 	EventWithdrawalCompleted EventType = "withdrawal.completed"
 	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
-	EventWalletCreated       EventType = "wallet.created"    // the balance can be withdrawn to one more destination
+	EventWalletCreated       EventType = "wallet.created"    // withdrawals can go to one more destination
 
 	// Since NewestEvents.
-	EventPaymentCreated  EventType = "payment.created"          // no provider was asked yet; Sequence is 0
+	EventPaymentCreated  EventType = "payment.created"          // no provider was called yet; Sequence is 0
 	EventPaymentPending  EventType = "payment.pending"          // the shopper has to act; Sequence is 0
-	EventCheckoutExpired EventType = "checkout.session.expired" // nobody chose a method in 24 hours
+	EventCheckoutExpired EventType = "checkout.session.expired" // no method was chosen in 24 hours
 )
 
-// The sets of event types that AllEvents may stand for, by the day since which they are sent.
+// The sets of event types that AllEvents may mean, each named by the day of its
+// introduction.
 const (
 	FirstEvents  = "2026-11-21"
 	NewestEvents = "2026-11-24"
@@ -62,8 +63,8 @@ type Event struct {
 	Request     EventRequest `json:"request"`
 	Data        EventData    `json:"data"`
 
-	// What the event is about, as it was then, is one of these; the others are
-	// nil. All are nil where the Type has no constant here: Data.Object has it.
+	// The object of the event, as it was then, is one of these; the others are nil. All are
+	// nil if the Type has no constant here: use Data.Object.
 	Payment    *Payment       `json:"-"` // of payment.*
 	Claim      *Claim         `json:"-"` // of claim.* and chargeback.created
 	Settlement *Settlement    `json:"-"` // of settlement.*
@@ -72,13 +73,13 @@ type Event struct {
 	Checkout   *EndedCheckout `json:"-"` // of checkout.session.expired
 }
 
-// EventRequest is the API call that caused an event, "" where none did.
+// EventRequest is the API call that caused an event, "" if none did.
 type EventRequest struct {
 	ID             string `json:"id"` // req_…
 	IdempotencyKey string `json:"idempotencyKey"`
 }
 
-// EventData is what an event is about, as it came.
+// EventData is the object of an event, as received.
 type EventData struct {
 	Object   json.RawMessage `json:"object"`
 	Previous EventPrevious   `json:"previous"`
@@ -86,10 +87,10 @@ type EventData struct {
 
 // EventPrevious is what the event changed.
 type EventPrevious struct {
-	Status string `json:"status"` // of the object, before; "" where it is new
+	Status string `json:"status"` // the object's status before; "" if it is new
 }
 
-// UnmarshalJSON reads an event and what it is about.
+// UnmarshalJSON reads an event and its object.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event // without this method
 	var read plain
@@ -113,7 +114,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// subject makes what an event of this type is about, nil where that is not known.
+// subject makes the object of an event by its type, nil if the type is not known.
 func (e *Event) subject() any {
 	switch e.Type {
 	case EventPaymentCompleted, EventPaymentFailed, EventPaymentRefunded, EventPaymentCaptured, EventPaymentAttention, EventPaymentCreated, EventPaymentPending:
@@ -138,9 +139,9 @@ func (e *Event) subject() any {
 	return nil
 }
 
-// EndedCheckout is a hosted checkout in which nobody chose a method in its time.
+// EndedCheckout is a hosted checkout that expired before a method was chosen.
 type EndedCheckout struct {
-	SessionID       string    `json:"sessionId"` // the token; it does not resolve any more
+	SessionID       string    `json:"sessionId"` // the token, which is no longer valid
 	Status          string    `json:"status"`    // expired
 	Amount          Decimal   `json:"amount"`
 	Currency        string    `json:"currency"`
@@ -150,7 +151,7 @@ type EndedCheckout struct {
 	ExpiresAt       time.Time `json:"expiresAt"`
 }
 
-// EventFilter selects events; what is empty selects all.
+// EventFilter selects events; empty fields select all.
 type EventFilter struct {
 	Type     EventType
 	ObjectID string // a payment's, a claim's, a settlement's, a withdrawal's, a wallet's, or a checkout's token
@@ -164,7 +165,7 @@ type EventPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Events lists what happened in the shop, newest first. Limit 0 means 50.
+// Events lists the shop's events, newest first. Limit 0 means 50.
 func (c *Client) Events(ctx context.Context, f EventFilter) (EventPage, error) {
 	query := map[string]string{
 		"type": string(f.Type), "objectId": f.ObjectID, "from": moment(f.From), "to": moment(f.To),
@@ -175,7 +176,7 @@ func (c *Client) Events(ctx context.Context, f EventFilter) (EventPage, error) {
 	return page, err
 }
 
-// Event reads an event, as webhooks get it. Errors: event_not_found.
+// Event reads an event in its form for webhooks. Errors: event_not_found.
 func (c *Client) Event(ctx context.Context, id string) (Event, error) {
 	var e Event
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/events/" + url.PathEscape(id)}, &e)

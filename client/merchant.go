@@ -68,7 +68,7 @@ type Buckets struct {
 	Reserve   Decimal `json:"reserve"` // rolling reserve
 }
 
-// Balance is the merchant's account.
+// Balance is the merchant's balance.
 type Balance struct {
 	MerchantID        string          `json:"merchantId"`
 	Currency          string          `json:"currency"` // USD
@@ -84,15 +84,15 @@ type Balance struct {
 	ReserveSchedule   []Release       `json:"reserveSchedule"` // the next three
 }
 
-// LedgerWarning is something about the books that a person should see.
+// LedgerWarning is a warning about the books, for a person.
 type LedgerWarning struct {
 	Code      string    `json:"code"`
 	Message   string    `json:"message"`
 	AmountUSD Decimal   `json:"amountUsd"`
-	Since     time.Time `json:"since"` // zero where it is not known
+	Since     time.Time `json:"since"` // zero if not known
 }
 
-// FeeSummary adds up what payments cost, in USD.
+// FeeSummary is the sum of the payments' costs, in USD.
 type FeeSummary struct {
 	GrossVolume    Decimal `json:"grossVolume"`
 	PlatformFees   Decimal `json:"platformFees"`
@@ -103,8 +103,7 @@ type FeeSummary struct {
 	NetBalance     Decimal `json:"netBalance"`
 }
 
-// Movement is one line of the account. The ids are of what moved it, "" where
-// there is none.
+// Movement is one movement of the balance. The ids are of its cause, "" if there is none.
 type Movement struct {
 	ID            string    `json:"id"`           // mov_…
 	Type          string    `json:"type"`         // such as charge, fee, refund, settlement or withdrawal
@@ -125,7 +124,7 @@ type MovementPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Movements lists what moved the balance, newest first.
+// Movements lists the movements of the balance, newest first.
 func (c *Client) Movements(ctx context.Context, p Page) (MovementPage, error) {
 	query := map[string]string{}
 	addPage(query, p)
@@ -148,7 +147,7 @@ type ShopPage struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Shops lists the shops that the credentials reach, oldest first.
+// Shops lists the shops that the credentials can access, oldest first.
 func (c *Client) Shops(ctx context.Context, p Page) (ShopPage, error) {
 	query := map[string]string{}
 	addPage(query, p)
@@ -157,19 +156,19 @@ func (c *Client) Shops(ctx context.Context, p Page) (ShopPage, error) {
 	return page, err
 }
 
-// Key is a key of the merchant, never the key itself.
+// Key describes a key of the merchant. It never holds the key itself.
 type Key struct {
 	ID          string    `json:"id"`   // key_…
 	Key         string    `json:"key"`  // masked
 	Kind        string    `json:"kind"` // secret, publishable or restricted
 	Environment string    `json:"environment"`
-	ShopID      string    `json:"shopId"` // "": it is the whole merchant's
+	ShopID      string    `json:"shopId"` // "": for the whole merchant
 	Rights      []string  `json:"rights"` // what it may do
 	Status      string    `json:"status"` // active or ended
 	CreatedAt   time.Time `json:"createdAt"`
 	LastUsedAt  time.Time `json:"lastUsedAt"` // to the hour; zero: never
-	EndsAt      time.Time `json:"endsAt"`     // from when on it is refused; zero: it does not end by itself
-	Successor   string    `json:"successor"`  // the key that took its place, else ""
+	EndsAt      time.Time `json:"endsAt"`     // when it expires; zero: never
+	Successor   string    `json:"successor"`  // the key that replaced it, else ""
 }
 
 // KeyPage is one page of keys.
@@ -196,7 +195,7 @@ type Release struct {
 	Status    string    `json:"status"`
 }
 
-// Balance reads the merchant's account.
+// Balance reads the merchant's balance.
 func (c *Client) Balance(ctx context.Context) (Balance, error) {
 	var b Balance
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/me/balance"}, &b)
@@ -232,7 +231,7 @@ type Method struct {
 	ImageURL         string    `json:"imageUrl"`
 	Currencies       []string  `json:"currencies"`
 	CurrencyLimits   []Limit   `json:"currencyLimits"`
-	MinTxUSD         Decimal   `json:"minTxUsd"` // "" where it is not known
+	MinTxUSD         Decimal   `json:"minTxUsd"` // "" if not known
 	MaxTxUSD         Decimal   `json:"maxTxUsd"`
 	Fee              MethodFee `json:"fee"`
 	Enabled          bool      `json:"enabled"`

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Pagination tells where a page stands.
+// Pagination is the position of a page.
 type Pagination struct {
 	Total  int64 `json:"total"` // rows that the filter selects, on all pages
 	Limit  int   `json:"limit"`
 	Offset int   `json:"offset"`
 	Pages  int64 `json:"pages"`
-	// TotalCapped says that there are Total rows, or more: a search by e-mail or amount counts
-	// 10000 at most.
+	// TotalCapped means that there are at least Total rows: a search by e-mail or amount
+	// counts at most 10000.
 	TotalCapped bool `json:"totalCapped"`
 	// NextCursor is the StartingAfter of the next page; "" on the last one.
 	NextCursor string `json:"nextCursor"`
@@ -23,8 +23,8 @@ type Pagination struct {
 type Page struct {
 	Limit  int // rows, 1 to 100; 0 means 50
 	Offset int // rows to skip
-	// StartingAfter, in place of Offset, is the NextCursor of the page before. Rows that come in
-	// meanwhile shift nothing.
+	// StartingAfter replaces Offset: the NextCursor of the page before. New rows do not shift
+	// the pages.
 	StartingAfter string
 }
 
@@ -45,8 +45,8 @@ func addPage(v map[string]string, p Page) {
 	v["startingAfter"] = p.StartingAfter
 }
 
-// each goes through the rows from a page on, asking for a page at a time. Rows that come in
-// meanwhile shift nothing. It ends after the first error.
+// each iterates over the rows from a page on, one page at a time. New rows do not shift the
+// pages. It ends after the first error.
 func each[T any](from Page, page func(Page) ([]T, Pagination, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for at := from; ; {

@@ -12,10 +12,10 @@ import (
 // replayedHeader marks the stored reply to an earlier request.
 const replayedHeader = "Idempotency-Replayed"
 
-// Status is where a payment stands.
+// Status is the status of a payment.
 type Status string
 
-// The statuses. Processing is to be treated as pending.
+// The statuses. Treat Processing as pending.
 const (
 	Pending    Status = "pending"
 	Processing Status = "processing"
@@ -26,10 +26,10 @@ const (
 	Chargeback Status = "chargeback"
 )
 
-// Action moves a sandbox payment.
+// Action is a simulated action on a sandbox payment.
 type Action string
 
-// The actions. NewPayment.Simulate takes all but refunded, Simulate all but
+// The actions. NewPayment.Simulate accepts all except refunded, Simulate all except
 // slow_payment.
 const (
 	SimulatePaid        Action = "paid"
@@ -40,13 +40,13 @@ const (
 	SimulateSlowPayment Action = "slow_payment"
 )
 
-// NewPayment is what a payment is made from. Only the amount and the method
-// are needed; some methods need the buyer's document.
+// NewPayment is the data of a payment. Only the amount and the method are required; some
+// methods need the buyer's document.
 type NewPayment struct {
 	Amount          Decimal `json:"amount"`             // in Currency
 	Currency        string  `json:"currency,omitempty"` // ISO 4217, "" for USD
 	PaymentMethodID string  `json:"paymentMethodId,omitempty"`
-	PaymentMethod   string  `json:"paymentMethod,omitempty"` // legacy slug, in place of the id
+	PaymentMethod   string  `json:"paymentMethod,omitempty"` // legacy slug, instead of the id
 	Country         string  `json:"country,omitempty"`
 	UserEmail       string  `json:"userEmail,omitempty"`
 	UserName        string  `json:"userName,omitempty"`
@@ -55,40 +55,41 @@ type NewPayment struct {
 	MerchantOrderID string  `json:"merchantOrderId,omitempty"`
 	HostedCheckout  bool    `json:"hostedCheckout,omitempty"` // Payment.CheckoutURL is the page
 	ReturnURL       string  `json:"returnUrl,omitempty"`      // with HostedCheckout
-	MerchantID      string  `json:"merchantId,omitempty"`     // with credentials of several
+	MerchantID      string  `json:"merchantId,omitempty"`     // if the credentials are for several shops
 	ShopID          string  `json:"shopId,omitempty"`
 	Purchase
-	Expand []Expansion `json:"expand,omitempty"` // parts that the reply is to have
+	Expand []Expansion `json:"expand,omitempty"` // optional parts of the reply
 
 	// IdempotencyKey makes it safe to send the same payment again: a repeat gets
 	// the first reply.
 	IdempotencyKey string `json:"-"`
 	// Simulate decides how a sandbox payment ends.
 	Simulate Action `json:"-"`
-	// Strict makes the sandbox refuse what production refuses, or not; nil is as it is set.
+	// Strict makes the sandbox refuse what production refuses, or not; nil keeps the sandbox's
+	// setting.
 	Strict *bool `json:"-"`
 }
 
-// Purchase is what a shop tells of what is paid for, in words of its own. It comes back
-// wherever the object is told, in events too: put no secrets there.
+// Purchase is the shop's own description of what is paid for. It comes back wherever the
+// object is shown, also in events: put no secrets there.
 type Purchase struct {
 	Description string            `json:"description,omitempty"` // at most 500 characters
 	Metadata    map[string]string `json:"metadata,omitempty"`    // at most 50 keys of 40 characters, values of 500
 	LineItems   []LineItem        `json:"lineItems,omitempty"`
 }
 
-// LineItem is one thing of a purchase.
+// LineItem is one item of a purchase.
 type LineItem struct {
 	Name       string  `json:"name"`
 	Quantity   int64   `json:"quantity"`
-	UnitAmount Decimal `json:"unitAmount"` // in the currency that the shop asked in; below zero for what is taken off
+	UnitAmount Decimal `json:"unitAmount"` // in the currency of the shop's request; negative for a discount
 	SKU        string  `json:"sku,omitempty"`
 }
 
-// Expansion is a part of a reply that is left empty unless it is asked for.
+// Expansion is a part of a reply that is empty unless requested.
 type Expansion string
 
-// ExpandPaymentData asks CreatePayment for Payment.PaymentData.
+// ExpandPaymentData requests Payment.PaymentData from CreatePayment.
 const ExpandPaymentData Expansion = "paymentData"
 
 // Payment is a payment, which the API calls a transaction.
@@ -107,7 +108,7 @@ type Payment struct {
 	MerchantOrderID string     `json:"merchantOrderId"`
 	Timestamps      Timestamps `json:"timestamps"`
 
-	// What the shop asked for, where that was not in USD; else "".
+	// The amount of the shop's request, if it was not in USD; else "".
 	AmountRequested   Decimal `json:"amountRequested"`
 	CurrencyRequested string  `json:"currencyRequested"`
 	Purchase
@@ -116,24 +117,24 @@ type Payment struct {
 	PaymentFormURL string    `json:"paymentFormUrl"` // where the shopper pays a direct charge
 	CheckoutURL    string    `json:"checkoutUrl"`    // with HostedCheckout
 	ExpiresAt      time.Time `json:"expiresAt"`
-	Replayed       bool      `json:"-"` // an earlier request with the same key made it
+	Replayed       bool      `json:"-"` // the reply is from an earlier request with the same key
 
 	// CreatePayment does not fill these in. They are empty once the shopper is erased.
 	UserName   string `json:"userName"`
 	UserEmail  string `json:"userEmail"`
 	DocumentID string `json:"documentId"`
 
-	// What the shopper needs to pay. Payments does not fill it in, CreatePayment with
-	// ExpandPaymentData only.
+	// What the shopper needs to pay. Payments does not fill it in, and CreatePayment only with
+	// ExpandPaymentData.
 	PaymentData PaymentData `json:"paymentData"`
 
 	// Only CreatePayment does not fill these in.
 	RefundedAmountLocal   Decimal    `json:"refundedAmountLocal"`
 	RefundableAmountLocal Decimal    `json:"refundableAmountLocal"`
 	Failure               *Failure   `json:"failure"`   // nil unless it failed
-	Attention             *Attention `json:"attention"` // money that came late or of another amount; nil when there is none
+	Attention             *Attention `json:"attention"` // money that came late or in another amount; nil if there is none
 
-	Refund *Refund `json:"refund"` // the one that payment.refunded tells of; else nil
+	Refund *Refund `json:"refund"` // the refund of a payment.refunded event; else nil
 }
 
 // Fees is the price of a payment in USD.
@@ -152,7 +153,7 @@ type Settling struct {
 	Reserve Decimal `json:"reserve"` // USD held back; only CreatePayment fills it in
 }
 
-// Timestamps says when a payment reached each status; zero if it did not.
+// Timestamps are when a payment reached each status; zero if it did not.
 type Timestamps struct {
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
@@ -170,16 +171,16 @@ type Failure struct {
 	Message     string `json:"message"`
 }
 
-// Attention is money of a payment that came otherwise than was asked for and waits for
-// somebody to deal with it. Do not ask the shopper to pay again meanwhile.
+// Attention is money of a payment that came late or in another amount, and is not resolved
+// yet. Do not ask the shopper to pay again meanwhile.
 type Attention struct {
 	Code          AttentionCode `json:"code"`
-	AmountLocal   Decimal       `json:"amountLocal"` // what came
+	AmountLocal   Decimal       `json:"amountLocal"` // the amount that came
 	CurrencyLocal string        `json:"currencyLocal"`
 	ClaimID       string        `json:"claimId"` // the inquiry about late money, else ""
 }
 
-// AttentionCode says what is the matter.
+// AttentionCode is the reason of an Attention.
 type AttentionCode string
 
 // The codes. There may be new ones: have a default case.
@@ -204,7 +205,7 @@ type PaymentData struct {
 	ExpiresAt       time.Time `json:"expiresAt"`
 }
 
-// CreatePayment takes a payment. A declined one is an *Error whose
+// CreatePayment creates a payment. A declined one returns an *Error whose
 // Details.TransactionID names the payment.
 func (c *Client) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	var reply struct {
@@ -228,8 +229,8 @@ func (c *Client) Payment(ctx context.Context, id string) (Payment, error) {
 }
 
 // CancelPayment cancels a payment while it is pending, and tells its provider to end the
-// charge. Canceling a canceled one returns it as it is. A conflict_state says that it is not
-// pending, an outcome_unknown (Details.Reason) that it is not known yet whether it is
+// charge. Canceling a canceled one returns it as it is. The error conflict_state means that
+// it is not pending; with Details.Reason outcome_unknown it is not yet known whether it is
 // canceled: read it, or call this again.
 func (c *Client) CancelPayment(ctx context.Context, id string) (Payment, error) {
 	var p Payment
@@ -244,14 +245,14 @@ type PaymentFilter struct {
 	Method          string // slug
 	Country         string
 	MerchantOrderID string
-	Email           string    // the shopper's, all of it, in any case of letters
+	Email           string    // the shopper's whole address, in any letter case
 	Amount          Decimal   // in Currency
-	Currency        string    // ISO 4217, "" for USD; another one finds AmountLocal or AmountRequested
+	Currency        string    // ISO 4217, "" for USD; another one searches AmountLocal or AmountRequested
 	From, To        time.Time // created at From or later, and before To
 
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
 	Offset        int    // rows to skip
-	StartingAfter string // in place of Offset: the NextCursor of the page before
+	StartingAfter string // instead of Offset: the NextCursor of the page before
 }
 
 func (f PaymentFilter) query() url.Values {
@@ -294,10 +295,10 @@ func (c *Client) AllPayments(ctx context.Context, f PaymentFilter) iter.Seq2[Pay
 	})
 }
 
-// ExportPayments writes all payments that the filter selects as CSV to a file or a buffer, newest
-// first, without keeping them in memory. Limit and Offset have no part in it. After an error what
-// was written is a part, or nothing. A file that takes longer than 90 seconds needs a Config.HTTP of
-// your own.
+// ExportPayments writes all payments that the filter selects as CSV to a file or a buffer,
+// newest first, without keeping them in memory. It ignores Limit and Offset. After an error
+// the output is incomplete or empty. If the file takes longer than 90 seconds, set your own
+// Config.HTTP.
 //
 // Errors: rate_limited while other files are being read.
 func (c *Client) ExportPayments(ctx context.Context, f PaymentFilter, to io.Writer) error {
@@ -307,14 +308,14 @@ func (c *Client) ExportPayments(ctx context.Context, f PaymentFilter, to io.Writ
 	return err
 }
 
-// Simulated is what a simulation did.
+// Simulated is the result of a simulation.
 type Simulated struct {
 	ID          string      `json:"id"`
 	Status      Status      `json:"status"`
 	EventsFired []EventType `json:"eventsFired"`
 }
 
-// Simulate moves a sandbox payment.
+// Simulate performs an action on a sandbox payment.
 func (c *Client) Simulate(ctx context.Context, id string, action Action) (Simulated, error) {
 	var s Simulated
 	_, err := c.do(ctx, request{

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// NewWallet is what a wallet is made from.
+// NewWallet is the data of a wallet.
 type NewWallet struct {
 	Label       string `json:"label,omitempty"`
 	Type        string `json:"type"`              // bank_account or crypto
 	Currency    string `json:"currency"`          // ISO 4217, or a token such as USDT
-	Network     string `json:"network,omitempty"` // only needed where the currency has several
+	Network     string `json:"network,omitempty"` // only required if the currency has several
 	Destination string `json:"destination"`       // account, key or address; never shown again
 	IsDefault   bool   `json:"isDefault,omitempty"`
 
-	// Whose account it is: what some payouts need. Never shown again.
+	// The account's holder: some payouts require it. Never shown again.
 	HolderName     string `json:"holderName,omitempty"`
 	HolderDocument string `json:"holderDocument,omitempty"` // tax id: letters and digits
 	HolderEmail    string `json:"holderEmail,omitempty"`
@@ -25,7 +25,7 @@ type NewWallet struct {
 	AccountType    string `json:"accountType,omitempty"` // checking or savings
 	BankCountry    string `json:"bankCountry,omitempty"` // ISO 3166 alpha-3
 
-	// CoolDown plays production's cool-down in the sandbox.
+	// CoolDown applies production's cool-down in the sandbox.
 	CoolDown bool `json:"-"`
 }
 
@@ -38,17 +38,17 @@ type Wallet struct {
 	Network           string `json:"network"`
 	DestinationMasked string `json:"destinationMasked"`
 	Status            string `json:"status"`    // pending_verification, active or disabled
-	IsDefault         bool   `json:"isDefault"` // where withdrawals go that name no wallet
+	IsDefault         bool   `json:"isDefault"` // used by withdrawals that name no wallet
 	Payable           bool   `json:"payable"`   // whether a withdrawal to it can be made now
 	// UnpayableReason is why not: cool_down, disabled, no_payout_account, kyc_required,
-	// beneficiary_incomplete, no_rate; "" where it is.
+	// beneficiary_incomplete, no_rate; "" if Payable.
 	UnpayableReason string    `json:"unpayableReason"`
 	Beneficiary     []string  `json:"beneficiary"` // which fields of the holder are known
 	CreatedAt       time.Time `json:"createdAt"`
 }
 
-// CreateWallet adds a wallet. A production one can be withdrawn to once its
-// cool-down is over.
+// CreateWallet adds a wallet. A production wallet can receive withdrawals after its
+// cool-down.
 func (c *Client) CreateWallet(ctx context.Context, n NewWallet) (Wallet, error) {
 	simulate := ""
 	if n.CoolDown {
@@ -61,7 +61,7 @@ func (c *Client) CreateWallet(ctx context.Context, n NewWallet) (Wallet, error) 
 	return w, err
 }
 
-// Wallet reads a wallet, a disabled one too.
+// Wallet reads a wallet, also a disabled one.
 func (c *Client) Wallet(ctx context.Context, id string) (Wallet, error) {
 	var w Wallet
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/wallets/" + url.PathEscape(id)}, &w)
@@ -83,13 +83,13 @@ func (c *Client) Wallets(ctx context.Context, status string, p Page) (WalletPage
 	return page, err
 }
 
-// DeleteWallet disables a wallet. Withdrawals to it that were not sent yet fail.
+// DeleteWallet disables a wallet. Withdrawals to it that have not been sent fail.
 func (c *Client) DeleteWallet(ctx context.Context, id string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/wallets/" + url.PathEscape(id)}, nil)
 	return err
 }
 
-// NewWithdrawal is what a withdrawal is made from.
+// NewWithdrawal is the data of a withdrawal.
 type NewWithdrawal struct {
 	WalletID string  `json:"walletId,omitempty"` // "" for the default wallet
 	Amount   Decimal `json:"amount"`             // USD, the fee included
@@ -102,11 +102,11 @@ type NewWithdrawal struct {
 type Payout struct {
 	Amount   Decimal   `json:"amount"` // major units of Currency
 	Currency string    `json:"currency"`
-	Rate     Decimal   `json:"rate"`   // of one USD
-	RateAt   time.Time `json:"rateAt"` // when the rate was so
+	Rate     Decimal   `json:"rate"`   // units for one USD
+	RateAt   time.Time `json:"rateAt"` // time of the rate
 }
 
-// WithdrawalQuote is what a withdrawal would come to.
+// WithdrawalQuote is the result that a withdrawal would have.
 type WithdrawalQuote struct {
 	WalletID  string  `json:"walletId"`
 	Amount    Decimal `json:"amount"`
@@ -116,8 +116,8 @@ type WithdrawalQuote struct {
 	Payout    *Payout `json:"payout"`    // what would arrive; nil for a token
 }
 
-// QuoteWithdrawal tells what a withdrawal would come to now, and fails where it would be refused.
-// Nothing is written.
+// QuoteWithdrawal returns the result that a withdrawal would have now, and fails if it
+// would be refused. It changes nothing.
 func (c *Client) QuoteWithdrawal(ctx context.Context, walletID string, amount Decimal) (WithdrawalQuote, error) {
 	var q WithdrawalQuote
 	query := map[string]string{"walletId": walletID, "amount": string(amount)}
@@ -135,14 +135,14 @@ type Withdrawal struct {
 	NetAmount      Decimal   `json:"netAmount"`     // Amount less FeeUSD
 	Payout         *Payout   `json:"payout"`        // what arrives; nil for a token
 	Status         string    `json:"status"`        // pending, processing, completed, failed or canceled
-	PendingReason  string    `json:"pendingReason"` // why it is not sent though it is due
+	PendingReason  string    `json:"pendingReason"` // why it is due but not sent
 	FailureCode    string    `json:"failureCode"`
 	FailureMessage string    `json:"failureMessage"`
 	Reference      string    `json:"reference"`
 	CreatedAt      time.Time `json:"createdAt"`
 	CompletedAt    time.Time `json:"completedAt"` // zero unless it completed
 	FailedAt       time.Time `json:"failedAt"`    // zero unless it failed
-	Replayed       bool      `json:"-"`           // an earlier request with the same key made it
+	Replayed       bool      `json:"-"`           // the reply is from an earlier request with the same key
 }
 
 // CreateWithdrawal takes money out of the available balance.
@@ -162,7 +162,7 @@ func (c *Client) Withdrawal(ctx context.Context, id string) (Withdrawal, error) 
 	return w, err
 }
 
-// CancelWithdrawal gives a pending withdrawal back to the balance.
+// CancelWithdrawal returns a pending withdrawal to the balance.
 func (c *Client) CancelWithdrawal(ctx context.Context, id string) (Withdrawal, error) {
 	var w Withdrawal
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/withdrawals/" + url.PathEscape(id) + "/cancel"}, &w)
@@ -177,7 +177,7 @@ type WithdrawalFilter struct {
 
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
 	Offset        int    // rows to skip
-	StartingAfter string // in place of Offset: the NextCursor of the page before
+	StartingAfter string // instead of Offset: the NextCursor of the page before
 }
 
 // WithdrawalPage is one page of withdrawals.
@@ -195,7 +195,7 @@ func (c *Client) Withdrawals(ctx context.Context, f WithdrawalFilter) (Withdrawa
 	return page, err
 }
 
-// NewVerification is what a verification is made from.
+// NewVerification is the data of a verification.
 type NewVerification struct {
 	Level       string `json:"level"`       // basic or enhanced
 	SubjectType string `json:"subjectType"` // individual or company
@@ -207,7 +207,7 @@ type Verification struct {
 	ID                string             `json:"verificationId"` // kyc_…
 	Level             string             `json:"level"`
 	Status            string             `json:"status"` // requires_input, processing, verified, rejected or expired
-	URL               string             `json:"url"`    // where the merchant goes on
+	URL               string             `json:"url"`    // where the merchant continues
 	ExpiresAt         time.Time          `json:"expiresAt"`
 	RequiredDocuments []string           `json:"requiredDocuments"`
 	LastError         *VerificationError `json:"lastError"` // nil unless it was rejected
@@ -220,8 +220,7 @@ type VerificationError struct {
 	Message string `json:"message"`
 }
 
-// StartVerification begins to verify the merchant, or returns the verification
-// that is open.
+// StartVerification begins to verify the merchant, or returns the open verification.
 func (c *Client) StartVerification(ctx context.Context, n NewVerification) (Verification, error) {
 	var v Verification
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/kyc/init", body: n}, &v)

@@ -22,36 +22,34 @@ const (
 	tolerance = 300 * time.Second
 	// maxSignature bounds what is read of that header: some fourteen signatures.
 	maxSignature = 1024
-	// maxEvent bounds a delivery's body. The largest are of claims with all the
-	// evidence that one takes, 20 texts of 20,000 characters.
+	// maxEvent bounds a delivery's body. The largest are claims with the most evidence: 20
+	// texts of 20,000 characters.
 	maxEvent = 4 << 20
 )
 
-// Why a delivery is not read. What is returned wraps one of these.
+// Why a delivery is not read. Errors wrap one of these.
 var (
 	// ErrSignature means that no secret of the receiver signed this body.
 	ErrSignature = errors.New("client: the delivery is not signed with the webhook's secret")
-	// ErrStale means that the signature is genuine, and made more than 300 seconds
-	// from now: the delivery is an old one sent again, or a clock is wrong.
+	// ErrStale means that the signature is genuine but made more than 300 seconds from now: an
+	// old delivery was sent again, or a clock is wrong.
 	ErrStale = errors.New("client: the delivery's signature is more than 300 seconds from now")
-	// ErrUnreadable means that the service sent this, and that it is no event that
-	// this package can read.
+	// ErrUnreadable means that the service sent this, but that this package cannot read it as
+	// an event.
 	ErrUnreadable = errors.New("client: the delivery is not a readable event")
 )
 
-// Receiver verifies and reads what a webhook delivers. It is safe for use by many
-// goroutines.
+// Receiver verifies and reads deliveries. It is safe for concurrent use.
 type Receiver struct {
-	// Secrets are those of the webhooks that deliver here, Webhook.Secret whole:
-	// one that matches is enough. During a rotation either will do, old or new.
+	// Secrets are those of the webhooks that deliver here, each a whole Webhook.Secret: one
+	// match is enough. During a rotation both the old and the new secret work.
 	Secrets []string
 	// Now is the clock, nil for the system's.
 	Now func() time.Time
 }
 
-// Read verifies a delivery and reads its event. The header is the request's, and
-// the body its bytes as they came, whose size the caller bounds. Errors:
-// ErrSignature, ErrStale, ErrUnreadable.
+// Read verifies a delivery and reads its event. body is the request's raw body, whose size
+// the caller limits. Errors: ErrSignature, ErrStale, ErrUnreadable.
 func (r Receiver) Read(header http.Header, body []byte) (Event, error) {
 	if err := r.verify(header.Get(signatureHeader), body); err != nil {
 		return Event{}, err
@@ -103,8 +101,8 @@ func (r Receiver) Handle(take func(context.Context, Event) error) http.Handler {
 	})
 }
 
-// verify checks the signature of a body. It looks at the time last, so that
-// ErrStale is said of genuine ones only.
+// verify checks the signature of a body. It checks the time last, so that ErrStale means a
+// genuine signature.
 func (r Receiver) verify(header string, body []byte) error {
 	stamp, signatures, err := parseSignature(header)
 	if err != nil {
@@ -116,7 +114,7 @@ func (r Receiver) verify(header string, body []byte) error {
 	}
 	signed, known := false, false
 	for _, secret := range r.Secrets {
-		if secret == "" { // anybody can sign with that
+		if secret == "" { // anybody can sign with an empty secret
 			continue
 		}
 		known = true
@@ -143,8 +141,8 @@ func (r Receiver) verify(header string, body []byte) error {
 	return nil
 }
 
-// parseSignature takes the header apart. Schemes of later versions are skipped.
-// Two times would leave open which one was signed.
+// parseSignature splits the header. It skips schemes of later versions. It refuses two
+// times, because it would be unclear which one was signed.
 func parseSignature(header string) (stamp string, signatures [][]byte, err error) {
 	if header == "" || len(header) > maxSignature {
 		return "", nil, fmt.Errorf("%w: %s is missing or too long", ErrSignature, signatureHeader)
@@ -158,7 +156,7 @@ func parseSignature(header string) (stamp string, signatures [][]byte, err error
 			}
 			stamp = value
 		case "v1", "v0":
-			if signature, err := hex.DecodeString(value); err == nil { // what is no signature matches none
+			if signature, err := hex.DecodeString(value); err == nil { // an invalid signature matches nothing
 				signatures = append(signatures, signature)
 			}
 		}

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// session keeps the credential that calls carry: a raw key, or an access token
-// that it renews.
+// session keeps the credential of calls: a raw key, or an access token that it renews.
 type session struct {
 	client              *Client
 	publishable, secret string
-	raw                 string // sent as it is; empty where tokens are used
+	raw                 string // sent as it is; empty if tokens are used
 
-	// turn owns the fields below. A channel, because whoever waits for somebody
-	// else's renewal may give up.
+	// turn guards the fields below. It is a channel, because a caller that waits for another's
+	// renewal may give up.
 	turn    chan struct{}
 	access  string
 	refresh string
@@ -37,7 +36,7 @@ func newSession(c *Client, publishable, secret string) *session {
 	return s
 }
 
-// tokens is the reply of both endpoints that make tokens.
+// tokens is the reply of both endpoints that issue tokens.
 type tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken"`
@@ -62,7 +61,7 @@ func (s *session) bearer(ctx context.Context) (string, error) {
 	return s.access, nil
 }
 
-// take waits for the turn; false when the context ended first.
+// take waits for the turn; false if the context ended first.
 func (s *session) take(ctx context.Context) bool {
 	select {
 	case s.turn <- struct{}{}:
@@ -74,12 +73,11 @@ func (s *session) take(ctx context.Context) bool {
 
 func (s *session) leave() { <-s.turn }
 
-// renew gets new tokens, with the refresh token where there is one. It holds
-// the turn.
+// renew gets new tokens, with the refresh token if there is one. The caller holds the turn.
 func (s *session) renew(ctx context.Context) error {
 	if refresh := s.refresh; refresh != "" {
-		// A refresh token is good once. After a call whose outcome we do not know
-		// it must not be shown again: that looks like theft.
+		// A refresh token works once. After a call with an unknown outcome it must not be used
+		// again: that looks like theft.
 		s.access, s.refresh = "", ""
 		err := s.ask(ctx, "/auth/refresh", map[string]string{"refreshToken": refresh})
 		var refused *Error
@@ -105,8 +103,8 @@ func (s *session) ask(ctx context.Context, path string, body map[string]string) 
 	return nil
 }
 
-// Logout ends the login of the client's tokens, on every node; the next call begins a new one.
-// It does nothing where there is none: before the first call, and with a raw key.
+// Logout ends the login of the client's tokens, on every node; the next call begins a new
+// one. Without a login (before the first call, or with a raw key) it does nothing.
 func (c *Client) Logout(ctx context.Context) error {
 	s := c.session
 	if s.raw != "" {
@@ -121,7 +119,7 @@ func (c *Client) Logout(ctx context.Context) error {
 	}
 	_, err := c.send(ctx, request{method: http.MethodPost, path: "/auth/logout", body: map[string]string{"refreshToken": s.refresh}}, "", nil)
 	var refused *Error
-	if errors.As(err, &refused) && refused.Code == CodeInvalidToken { // it has ended
+	if errors.As(err, &refused) && refused.Code == CodeInvalidToken { // it has already ended
 		err = nil
 	}
 	if err == nil {
@@ -130,8 +128,8 @@ func (c *Client) Logout(ctx context.Context) error {
 	return err
 }
 
-// forget makes the next call renew the token that was refused, unless somebody
-// has done so. It reports whether a new token may help.
+// forget makes the next call renew the refused token, unless another call has done so. It
+// reports whether a new token may help.
 func (s *session) forget(ctx context.Context, access string) bool {
 	if s.raw != "" || !s.take(ctx) {
 		return false

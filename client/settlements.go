@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// SettlementStatus is where a settlement stands.
+// SettlementStatus is the status of a settlement.
 type SettlementStatus string
 
 // The statuses, in their order.
@@ -30,17 +30,17 @@ type Settlement struct {
 	Currency         string           `json:"currency"`         // USD
 	TransactionCount int64            `json:"transactionCount"` // its lines, refunds and releases included
 	GrossVolume      Decimal          `json:"grossVolume"`      // what shoppers paid
-	Fees             Fees             `json:"fees"`             // less what refunds gave back
+	Fees             Fees             `json:"fees"`             // less the fees that refunds returned
 	Refunds          Decimal          `json:"refunds"`          // what shoppers got back
 	Chargebacks      Decimal          `json:"chargebacks"`
 	ChargebackFees   Decimal          `json:"chargebackFees"`
 	ReserveHeld      Decimal          `json:"reserveHeld"`
-	ReserveReleased  Decimal          `json:"reserveReleased"` // releases, and what refunds gave back of the reserve
+	ReserveReleased  Decimal          `json:"reserveReleased"` // released reserve, and reserve returned by refunds
 	Adjustments      Decimal          `json:"adjustments"`
 	NetAmount        Decimal          `json:"netAmount"`
-	PDFURL           string           `json:"pdfUrl"`       // "" until the receipt is ready; takes the same credentials, as SettlementReport does
+	PDFURL           string           `json:"pdfUrl"`       // "" until the receipt is ready; the link needs the same credentials, as SettlementReport does
 	CSVURL           string           `json:"csvUrl"`       // "" while open; likewise
-	PayoutID         string           `json:"payoutId"`     // the withdrawal that pays it out by itself, where that was agreed
+	PayoutID         string           `json:"payoutId"`     // the automatic withdrawal that pays it out, if that was agreed
 	PayoutReason     string           `json:"payoutReason"` // why there is none yet
 	CreatedAt        time.Time        `json:"createdAt"`
 	ClosedAt         time.Time        `json:"closedAt"` // zero while open
@@ -54,7 +54,7 @@ type SettlementFilter struct {
 
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
 	Offset        int    // rows to skip
-	StartingAfter string // in place of Offset: the NextCursor of the page before
+	StartingAfter string // instead of Offset: the NextCursor of the page before
 }
 
 // SettlementPage is one page of settlements.
@@ -72,8 +72,8 @@ func (c *Client) Settlements(ctx context.Context, f SettlementFilter) (Settlemen
 	return page, err
 }
 
-// AllSettlements goes through all settlements that the filter selects, newest
-// first, asking for a page at a time. It ends after the first error.
+// AllSettlements iterates over all settlements that the filter selects, newest first, one
+// page at a time. It ends after the first error.
 func (c *Client) AllSettlements(ctx context.Context, f SettlementFilter) iter.Seq2[Settlement, error] {
 	return each(Page{f.Limit, f.Offset, f.StartingAfter}, func(p Page) ([]Settlement, Pagination, error) {
 		f.Offset, f.StartingAfter = p.Offset, p.StartingAfter
@@ -89,8 +89,8 @@ func (c *Client) Settlement(ctx context.Context, id string) (Settlement, error) 
 	return s, err
 }
 
-// SettlementLine is one line of a settlement: a payment, or what came of one
-// later. All amounts but AmountLocal are USD.
+// SettlementLine is one line of a settlement: a payment, or a later change to one. All
+// amounts except AmountLocal are USD.
 type SettlementLine struct {
 	Number          int64     `json:"number"` // from 1 within the settlement
 	Type            string    `json:"type"`   // charge, refund, chargeback, chargeback_fee, reserve_release or adjustment
@@ -100,9 +100,9 @@ type SettlementLine struct {
 	AmountLocal     Decimal   `json:"amountLocal"` // in CurrencyLocal
 	CurrencyLocal   string    `json:"currencyLocal"`
 	Amount          Decimal   `json:"amount"` // what the shopper paid; negative: got back
-	Fees            Fees      `json:"fees"`   // negative where a refund gave them back
+	Fees            Fees      `json:"fees"`   // negative if a refund returned them
 	ChargebackFee   Decimal   `json:"chargebackFee"`
-	Reserve         Decimal   `json:"reserve"` // held; negative: given back or released
+	Reserve         Decimal   `json:"reserve"` // held; negative: returned or released
 	Adjustment      Decimal   `json:"adjustment"`
 	NetAmount       Decimal   `json:"netAmount"` // Amount - Fees.Total - ChargebackFee - Reserve + Adjustment
 	CreatedAt       time.Time `json:"createdAt"`
@@ -123,9 +123,9 @@ func (c *Client) SettlementTransactions(ctx context.Context, id string, p Page) 
 	return page, err
 }
 
-// AllSettlementTransactions goes through all lines of a settlement in their
-// order, asking for a page of 100 at a time. It ends after the first error. For
-// a large settlement SettlementReport is one request.
+// AllSettlementTransactions iterates over all lines of a settlement in their order, a page
+// of 100 at a time. It ends after the first error. For a large settlement SettlementReport
+// is one request.
 func (c *Client) AllSettlementTransactions(ctx context.Context, id string) iter.Seq2[SettlementLine, error] {
 	return each(Page{Limit: maxPage}, func(p Page) ([]SettlementLine, Pagination, error) {
 		page, err := c.SettlementTransactions(ctx, id, p)
@@ -133,7 +133,7 @@ func (c *Client) AllSettlementTransactions(ctx context.Context, id string) iter.
 	})
 }
 
-// ReportFormat is what kind of file SettlementReport writes.
+// ReportFormat is the file format of SettlementReport.
 type ReportFormat string
 
 // The formats.
@@ -143,13 +143,11 @@ const (
 	ReportJSON ReportFormat = "json" // {"settlement": Settlement, "transactions": [SettlementLine, …]}
 )
 
-// SettlementReport writes a settlement's report to a file or a buffer, without
-// keeping it in memory: every line may be many megabytes. After an error what
-// was written is a part, or nothing. A report that takes longer than 90 seconds
-// needs a Config.HTTP of your own.
+// SettlementReport writes a settlement's report to a file or a buffer, without keeping it
+// in memory: all lines may be many megabytes. After an error the output is incomplete or
+// empty. If the report takes longer than 90 seconds, set your own Config.HTTP.
 //
-// Errors: settlement_not_found; conflict_state for the PDF of a settlement that
-// is open.
+// Errors: settlement_not_found; conflict_state for the PDF of an open settlement.
 func (c *Client) SettlementReport(ctx context.Context, id string, format ReportFormat, to io.Writer) error {
 	_, err := c.do(ctx, request{
 		method: http.MethodGet, path: settlementPath(id) + "/report", query: values(map[string]string{"format": string(format)}),
@@ -157,11 +155,11 @@ func (c *Client) SettlementReport(ctx context.Context, id string, format ReportF
 	return err
 }
 
-// SimulateSettlement plays the bank that confirms the payout of a closed
-// sandbox settlement; SimulatePaid is the only action.
+// SimulateSettlement acts as the bank that confirms the payout of a closed sandbox
+// settlement; SimulatePaid is the only action.
 //
-// Errors: settlement_not_found, conflict_state while it is open,
-// settlement_already_paid, production_key_refused.
+// Errors: settlement_not_found, conflict_state while it is open, settlement_already_paid,
+// production_key_refused.
 func (c *Client) SimulateSettlement(ctx context.Context, id string, action Action) (Settlement, error) {
 	var s Settlement
 	_, err := c.do(ctx, request{method: http.MethodPost, path: settlementPath(id) + "/simulate", body: map[string]Action{"action": action}}, &s)

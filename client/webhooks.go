@@ -7,38 +7,39 @@ import (
 	"time"
 )
 
-// NewWebhook is what a subscription is made from.
+// NewWebhook is the data of a subscription.
 type NewWebhook struct {
 	URL    string      `json:"url,omitempty"` // "" for an inbox at the service
-	Events []EventType `json:"events"`        // or AllEvents alone
-	// EventsVersion is the set that AllEvents stands for; "" is the newest.
+	Events []EventType `json:"events"`        // or only AllEvents
+	// EventsVersion is the set that AllEvents means; "" is the newest.
 	EventsVersion string `json:"eventsVersion,omitempty"`
 	Description   string `json:"description,omitempty"`
 
-	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil keeps the
+	// sandbox's setting.
 	Strict *bool `json:"-"`
 }
 
-// Webhook is an endpoint that events are sent to.
+// Webhook is an endpoint that receives events.
 type Webhook struct {
 	ID                      string      `json:"id"` // wh_…
 	URL                     string      `json:"url"`
 	Events                  []EventType `json:"events"`
-	EventsVersion           string      `json:"eventsVersion"` // the set that AllEvents stands for
+	EventsVersion           string      `json:"eventsVersion"` // the set that AllEvents means
 	Managed                 bool        `json:"managed"`       // the URL is an inbox at the service
 	Status                  string      `json:"status"`        // enabled or disabled
 	DisabledReason          string      `json:"disabledReason"`
 	Description             string      `json:"description"`
 	Secret                  string      `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
 	SecretPreview           string      `json:"secretPreview"`
-	PreviousSecretExpiresAt time.Time   `json:"previousSecretExpiresAt"` // zero unless a rotation is under way
+	PreviousSecretExpiresAt time.Time   `json:"previousSecretExpiresAt"` // zero unless a rotation is in progress
 	CreatedAt               time.Time   `json:"createdAt"`
 	UpdatedAt               time.Time   `json:"updatedAt"`
 	LastDeliveryAt          time.Time   `json:"lastDeliveryAt"` // zero before the first
 }
 
-// CreateWebhook subscribes an endpoint. Keep the Secret of the reply: it is
-// shown this once. A Receiver verifies and reads with it what is delivered.
+// CreateWebhook subscribes an endpoint. Keep the Secret of the reply: it is shown only
+// once. A Receiver needs it to verify and read the deliveries.
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	var w Webhook
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n, header: map[string]string{"Sandbox-Strict": yesOrNo(n.Strict)}}, &w)
@@ -67,7 +68,7 @@ func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 	return w, err
 }
 
-// WebhookChange is what UpdateWebhook changes; nil keeps what is.
+// WebhookChange is what UpdateWebhook changes; nil keeps the present value.
 type WebhookChange struct {
 	URL           *string     `json:"url,omitempty"`
 	Events        []EventType `json:"events,omitempty"`
@@ -75,7 +76,8 @@ type WebhookChange struct {
 	Description   *string     `json:"description,omitempty"`
 	Status        *string     `json:"status,omitempty"` // enabled or disabled
 
-	// Strict makes the sandbox refuse a URL that production refuses, or not; nil is as it is set.
+	// Strict makes the sandbox refuse a URL that production refuses, or not; nil keeps the
+	// sandbox's setting.
 	Strict *bool `json:"-"`
 }
 
@@ -86,11 +88,11 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, change WebhookCha
 	return w, err
 }
 
-// RotatedSecret is a subscription's new secret, shown this once.
+// RotatedSecret is a subscription's new secret, shown only once.
 type RotatedSecret struct {
 	ID                      string    `json:"id"`
 	Secret                  string    `json:"secret"`
-	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"` // until then the one before signs too
+	PreviousSecretExpiresAt time.Time `json:"previousSecretExpiresAt"` // until then deliveries are signed with the old secret too
 }
 
 // RotateWebhookSecret gives a subscription a new secret.
@@ -106,36 +108,36 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// NewReplay asks for the events of a time to be sent again.
+// NewReplay requests that the events of a time span are sent again.
 type NewReplay struct {
 	From  time.Time   `json:"from"`
 	To    time.Time   `json:"to,omitzero"`     // and before; zero: now
-	Types []EventType `json:"types,omitempty"` // none: all that the webhook gets
+	Types []EventType `json:"types,omitempty"` // none: all types of the webhook
 
 	// IdempotencyKey makes it safe to send the same request again: a repeat gets the replay
 	// that the first one began.
 	IdempotencyKey string `json:"-"`
 }
 
-// Replay is the sending again of the events of a time.
+// Replay is the sending again of the events of a time span.
 type Replay struct {
 	ID             string      `json:"id"` // rpl_…
 	SubscriptionID string      `json:"subscriptionId"`
 	Status         string      `json:"status"`     // running, done or stopped
 	StopReason     string      `json:"stopReason"` // requested or webhook_disabled; "" unless it is stopped
-	ResumeFrom     time.Time   `json:"resumeFrom"` // NewReplay.From of one that goes on where a stopped one was
+	ResumeFrom     time.Time   `json:"resumeFrom"` // the NewReplay.From that continues a stopped replay
 	From           time.Time   `json:"from"`
 	To             time.Time   `json:"to"`
 	Types          []EventType `json:"types"`
-	Events         int64       `json:"events"`  // that happened in the time
+	Events         int64       `json:"events"`  // events in the time span
 	Sent           int64       `json:"sent"`    // deliveries that were begun so far
-	LeftOut        int64       `json:"leftOut"` // on their way already, or not wanted any more
+	LeftOut        int64       `json:"leftOut"` // already on their way, or no longer subscribed
 	CreatedAt      time.Time   `json:"createdAt"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
 }
 
-// ReplayEvents sends the events of a time to a webhook again: 31 days and 100,000 events at
-// most. One replay runs to a webhook at a time.
+// ReplayEvents sends the events of a time span to a webhook again: at most 31 days and
+// 100,000 events. A webhook has at most one running replay.
 //
 // Errors: invalid_request, conflict_state.
 func (c *Client) ReplayEvents(ctx context.Context, webhook string, n NewReplay) (Replay, error) {
@@ -146,7 +148,7 @@ func (c *Client) ReplayEvents(ctx context.Context, webhook string, n NewReplay) 
 	return r, err
 }
 
-// Replay reads how far a replay has come.
+// Replay reads the progress of a replay.
 func (c *Client) Replay(ctx context.Context, webhook, id string) (Replay, error) {
 	var r Replay
 	_, err := c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhook) + "/replays/" + url.PathEscape(id)}, &r)

@@ -102,7 +102,7 @@ func TestDrillBackup(t *testing.T) {
 	watch.Wait()
 	close(done)
 	wait()
-	if _, log, code := u.run(t, "backup", file); code == 0 || !strings.Contains(log, "nothing is ever written over") {
+	if _, log, code := u.run(t, "backup", file); code == 0 || !strings.Contains(log, "existing files are never overwritten") {
 		t.Errorf("a second backup to the same file: exit %d, %s", code, log)
 	}
 	if _, log, code := u.run(t, "restore", file, "--identity", identity, "--move-aside"); code == 0 || !strings.Contains(log, "another process serves") {

@@ -77,7 +77,7 @@ func TestServeRefusesMisconfiguredEmail(t *testing.T) {
 		{[]string{server, from}, "", "missing"},
 		{[]string{"--smtp-url=smtp://cascada:hidden@mail.example.com", from}, "", "holds a password"},
 		{[]string{"--smtp-url=mail.example.com:25", from}, "", "smtp://user@host"},
-		{[]string{server, "--mail-from=nobody"}, "CASCADA_SMTP_PASSWORD=hidden", "no address"},
+		{[]string{server, "--mail-from=nobody"}, "CASCADA_SMTP_PASSWORD=hidden", "not an address"},
 		{[]string{server, from, "--smtp-password-file=" + file}, "CASCADA_SMTP_PASSWORD=hidden", "twice"},
 		{[]string{server, from, "--smtp-password-file=" + file}, "", "one line"},
 		{[]string{server, from, "--smtp-password-file=" + file + ".missing"}, "", "no such file"},

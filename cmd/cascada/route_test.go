@@ -45,7 +45,7 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 		}
 		rules := u.write(t, "rules.yaml", "budget: {attempts: 1}\nrails:\n  pix.BRA: {accounts: [bank-2, bank-1]}\n")
 		out := u.does(t, "route", "replay", "--since", "24h", "--rules", rules)
-		for _, want := range []string{"in force: no rules were ever applied", "begin at another account", "what really happened there", "for example", "really: bank-1 did not take it, bank-2 took it\n  replayed: bank-2 took it\n"} {
+		for _, want := range []string{"in force: no rules were ever applied", "begin at another account", "what really happened there", "for example", "really: bank-1 did not accept it, bank-2 accepted it\n  replayed: bank-2 accepted it\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("route replay does not tell %q:\n%s", want, out)
 			}
@@ -118,7 +118,7 @@ func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
 		"rails: {pix.XXX: {order: priority}}\n":                  "there is no rail pix.XXX: cascada provider adapters lists them",
 		"rails: {pix.BRA: {accounts: [nobody]}}\n":               "pix.BRA lists nobody: there is no such account",
 		"order: least_cost\naccounts: {a: {priority: 3}}\n":      "change them with provider set or provider apply",
-		"": "it says nothing; cascada route reset takes rules back",
+		"": "it is empty; cascada route reset removes the rules",
 	} {
 		u.fails(t, want, "route", "apply", file(text))
 	}

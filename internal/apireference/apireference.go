@@ -1,7 +1,6 @@
-// Package apireference is the API reference page at /docs: HTML made once, when
-// it is first asked for, from the OpenAPI document that the service publishes.
-// It asks nothing of other hosts, works without scripts, and knows no more of the API
-// than the document says.
+// Package apireference is the API reference page at /docs: HTML made once, on the first
+// request, from the service's OpenAPI document. It loads nothing from other hosts, works
+// without scripts, and knows nothing about the API beyond the document.
 package apireference
 
 import (
@@ -20,10 +19,10 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// policy forbids everything but our own style and script.
+// policy forbids everything except our own style and script.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// file is one ready answer.
+// file is a complete answer.
 type file struct {
 	kind string
 	body []byte
@@ -35,7 +34,7 @@ func newFile(kind string, body []byte) file {
 	return file{kind, body, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
-// ServeHTTP is for http.Handler.
+// ServeHTTP implements http.Handler.
 func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
@@ -49,7 +48,7 @@ func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(f.body)))
-	_, _ = w.Write(f.body) // the reader may be gone
+	_, _ = w.Write(f.body) // the reader may have left
 }
 
 // New returns the page of an OpenAPI 3.1 document, to be mounted at /docs and
@@ -64,7 +63,7 @@ func New(spec func() ([]byte, error)) (http.Handler, error) {
 	mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
 		f, err := page()
 		if err != nil {
-			panic(err) // a fault of ours: the server logs it
+			panic(err) // our own bug: the server logs it
 		}
 		f.ServeHTTP(w, r)
 	})

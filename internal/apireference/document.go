@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// document reads an OpenAPI document as the tree of its JSON: the page shows
-// what is there and minds nothing that it does not know.
+// document reads an OpenAPI document as a JSON tree: the page shows what it knows and
+// ignores the rest.
 type document struct{ tree map[string]any }
 
-// at follows keys from a node; nil where one is absent. References on the way
-// are followed too.
+// at follows keys from a node, and the references on the way; nil if a key is missing.
 func (d document) at(node any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := d.resolve(node).(map[string]any)
@@ -58,7 +57,7 @@ func (d document) flag(node any, keys ...string) bool {
 
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// order lists the properties of a schema as they are meant to be read.
+// order lists the properties of a schema in reading order.
 func (d document) order(schema any) []string {
 	properties := d.object(schema, "properties")
 	var names []string
@@ -75,11 +74,10 @@ func (d document) order(schema any) []string {
 	return names
 }
 
-// alternatives returns the schema that counts: of one that may be null, the
-// other one.
+// alternatives returns the schema to show: if it may be null, the other one.
 func (d document) alternatives(schema any) (chosen any, null bool) {
 	schema = d.resolve(schema)
-	if d.at(schema, "properties") != nil { // its anyOf says which of them go together
+	if d.at(schema, "properties") != nil { // its anyOf only says which properties go together
 		return schema, false
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {

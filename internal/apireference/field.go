@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// field is a property or a parameter as a row.
+// field is a property or a parameter as a row of a table.
 type field struct {
 	Name     string
 	Type     string
@@ -18,10 +18,10 @@ type field struct {
 	Fields   []field // of an object, or of an array's items
 }
 
-// deepest bounds how far schemas are followed into each other.
+// deepest limits how deep nested schemas are shown.
 const deepest = 5
 
-// fields lists what an object, or an array of them, has.
+// fields lists the fields of an object, or of an array of objects.
 func (d document) fields(schema any, depth int) (list []field) {
 	schema, _ = d.alternatives(schema)
 	if items := d.at(schema, "items"); items != nil {
@@ -59,7 +59,7 @@ func (d document) field(name string, schema any, depth int) field {
 		values = d.list(chosen, "items", "enum")
 	}
 	for _, v := range values {
-		if v == nil { // the type says so
+		if v == nil { // the type already says so
 			continue
 		}
 		f.Enum = append(f.Enum, fmt.Sprint(v))
@@ -95,7 +95,7 @@ func (d document) typeOf(schema any) string {
 	return strings.Join(kinds, " or ")
 }
 
-// limits lists what else must hold of a value.
+// limits lists the other constraints on a value.
 func (d document) limits(schema any) (list []string) {
 	add := func(key, format string) {
 		if v := d.at(schema, key); v != nil {
@@ -106,8 +106,8 @@ func (d document) limits(schema any) (list []string) {
 	add("minimum", "at least %s")
 	add("exclusiveMinimum", "above %s")
 	add("maximum", "at most %s")
-	add("minLength", "%s characters or more")
-	add("maxLength", "%s characters at most")
+	add("minLength", "at least %s characters")
+	add("maxLength", "at most %s characters")
 	add("maxItems", "%s at most")
 	add("pattern", "matches %s")
 	return list

@@ -7,14 +7,14 @@ import (
 	"net/http"
 )
 
-// Home is what the page at / says of a service.
+// Home is the data of the page at /.
 type Home struct {
-	Version string // of the program
-	API     string // the address that every call starts with
+	Version string // the program's version
+	API     string // the base address of every call
 	Demo    bool   // /demo opens a checkout
 }
 
-// NewHome returns the page at /: what this is, and where to go.
+// NewHome returns the page at /: what this service is, and where to go.
 func NewHome(h Home) (http.Handler, error) {
 	text, err := template.New("home.html").ParseFS(assets, "assets/home.html")
 	if err != nil {

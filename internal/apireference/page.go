@@ -12,7 +12,7 @@ type page struct {
 	Title, Version, Server, License string
 	Intro, Security                 template.HTML
 	Groups                          []group
-	Headers, Sent                   []field // of every reply, of every request
+	Headers, Sent                   []field // common to every reply, and to every request
 	Events                          []event
 	EventText                       template.HTML
 	EventHeaders                    []field
@@ -41,7 +41,7 @@ type operation struct {
 	Errors                    []status
 }
 
-// parameters are those of one place: path, query or header.
+// parameters are the parameters in one place: path, query or header.
 type parameters struct {
 	In     string
 	Fields []field
@@ -53,7 +53,7 @@ type sample struct {
 	Code  template.HTML
 }
 
-// reply is a success.
+// reply is a successful reply.
 type reply struct {
 	Status string
 	Text   template.HTML
@@ -62,7 +62,7 @@ type reply struct {
 	Code   template.HTML
 }
 
-// status is the codes that one HTTP status may carry.
+// status is an HTTP status with its codes.
 type status struct {
 	Status string
 	Codes  []string
@@ -80,8 +80,8 @@ type event struct {
 // problem is a row of the table of errors.
 type problem struct {
 	Code, Status, Type, Meaning string
-	Note                        string       // where no endpoint returns it
-	By                          []*operation // that list it
+	Note                        string       // if no endpoint returns it
+	By                          []*operation // the operations that list it
 }
 
 func newPage(d document) page {
@@ -123,8 +123,8 @@ func newPage(d document) page {
 
 var methods = []string{"post", "get", "put", "patch", "delete"}
 
-// group gathers the operations of a tag: short paths first, and at one path
-// what makes a thing before what reads it.
+// group collects the operations of a tag: short paths first, and on one path creation
+// before reading.
 func (d document) group(server, name, text string) group {
 	g := group{ID: "tag-" + strings.ToLower(strings.ReplaceAll(name, " ", "-")), Name: name, Text: prose(text)}
 	paths := d.object(d.tree, "paths")
@@ -155,7 +155,7 @@ func (d document) operation(server, path, method string, node any) operation {
 	for _, in := range []string{"path", "query", "header"} {
 		list := parameters{In: in}
 		for _, p := range d.list(node, "parameters") {
-			if m, _ := p.(map[string]any); d.text(p, "in") != in || m["$ref"] != nil { // told once for all
+			if m, _ := p.(map[string]any); d.text(p, "in") != in || m["$ref"] != nil { // documented once for all operations
 				continue
 			}
 			f := d.field(d.text(p, "name"), d.at(p, "schema"), 0)
@@ -209,7 +209,7 @@ func (d document) reply(code string, response any) reply {
 	return r
 }
 
-// access says which key an operation wants.
+// access says which key an operation requires.
 func (d document) access(node any) string {
 	if security := d.list(node, "security"); security != nil && len(security) == 0 {
 		return "No key"
@@ -269,7 +269,7 @@ func (d document) curl(server string, o operation, node, media any) (list []samp
 	return list
 }
 
-// events reads the webhooks; what all have in common is told once.
+// events reads the webhooks; their common fields are shown once.
 func (d document) events(p *page) {
 	webhooks := d.object(d.tree, "webhooks")
 	for _, name := range sorted(webhooks) {

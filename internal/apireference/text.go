@@ -14,8 +14,8 @@ var (
 	boldSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// prose is the little Markdown that descriptions use: paragraphs, lists, bold
-// words and code. Everything else is text.
+// prose renders the Markdown subset of descriptions: paragraphs, lists, bold words and
+// code. Everything else is text.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {

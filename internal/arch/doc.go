@@ -1,4 +1,4 @@
-// Package arch holds the tests that keep the architecture: which package may
-// import which, what the pure core must not touch, and that everything
-// exported says what it is. A failing test names the rule and its reason.
+// Package arch holds the tests that protect the architecture: which package may import
+// which, what the pure core must not use, and that every exported name has a doc comment. A
+// failing test gives the rule and its reason.
 package arch

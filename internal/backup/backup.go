@@ -1,7 +1,8 @@
-// Package backup makes one file of a copy, and a copy of such a file again: whole or not at all,
-// for its owner alone, and encrypted to whom the operator says (age, https://age-encryption.org).
+// Package backup turns a copy of a database into a backup file, and a backup file into a
+// copy: whole or not at all, readable only by the owner, and encrypted to the operator's
+// recipients (age, https://age-encryption.org).
 //
-// It knows nothing of what is in the file.
+// It knows nothing about the contents of the copy.
 package backup
 
 import (
@@ -17,10 +18,10 @@ import (
 	"filippo.io/age"
 )
 
-// ErrExists says that something is there already under the name that a file was to have.
-var ErrExists = errors.New("it is there already, and nothing is ever written over")
+// ErrExists means that the name for a file is already in use.
+var ErrExists = errors.New("it is there already, and existing files are never overwritten")
 
-// Recipients reads whom a file is encrypted to: an age recipient, or @FILE with one a line.
+// Recipients reads the recipients of a file: an age recipient, or @FILE with one a line.
 func Recipients(words []string) (list []age.Recipient, err error) {
 	for _, word := range words {
 		text := word
@@ -40,7 +41,7 @@ func Recipients(words []string) (list []age.Recipient, err error) {
 	return list, nil
 }
 
-// Identities reads the file of identities that a backup is opened with.
+// Identities reads the file of identities that open a backup.
 func Identities(path string) ([]age.Identity, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -54,7 +55,7 @@ func Identities(path string) ([]age.Identity, error) {
 	return list, nil
 }
 
-// Free fails where something stands under a name.
+// Free fails if a name is in use.
 //
 // Errors: ErrExists.
 func Free(path string) error {
@@ -68,8 +69,8 @@ func Free(path string) error {
 	return err
 }
 
-// Encrypt writes what in has to a file beside path, encrypted where there are recipients, and then
-// gives it that name, when it is on disk.
+// Encrypt writes in to a file beside path, encrypted if there are recipients, and renames
+// it to path once it is on disk.
 //
 // Errors: the context's, ErrExists.
 func Encrypt(ctx context.Context, in io.Reader, path string, to []age.Recipient) error {
@@ -90,13 +91,13 @@ func Encrypt(ctx context.Context, in io.Reader, path string, to []age.Recipient)
 	})
 }
 
-// intro begins each file that age has encrypted.
+// intro begins each file that age encrypted.
 const intro = "age-encryption.org/"
 
-// Open writes what a backup has to a file that is there, for instance a Temporary, and reports whether it
-// was encrypted.
+// Open writes a backup's contents to an existing file, for instance a Temporary, and
+// reports whether the backup was encrypted.
 //
-// Errors: the context's, that it is encrypted and no identity opens it, that it was changed.
+// Errors: the context's; the backup is encrypted and no identity opens it; it was changed.
 func Open(ctx context.Context, path, to string, by []age.Identity) (encrypted bool, err error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -141,7 +142,7 @@ func (w while) Read(p []byte) (int, error) {
 	return w.from.Read(p)
 }
 
-// place writes a file whole, and gives it its name when it is on disk.
+// place writes a whole file, and renames it once it is on disk.
 func place(path string, write func(io.Writer) error) error {
 	temporary, drop, err := Temporary(path)
 	if err != nil {
@@ -158,8 +159,8 @@ func place(path string, write func(io.Writer) error) error {
 	return Keep(temporary, path)
 }
 
-// Keep gives a file that is whole another name on the same disk, once it is on that. What stands
-// there is not touched.
+// Keep gives a complete file another name on the same disk, after it is on disk. It
+// overwrites nothing.
 //
 // Errors: ErrExists.
 func Keep(file, path string) error {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// lock cannot tell here who lives: nothing is swept.
+// lock cannot tell here whether a process lives, so nothing is removed.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 func held(error) bool { return false }

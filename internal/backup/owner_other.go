@@ -2,5 +2,5 @@
 
 package backup
 
-// Inherit has nothing to do where files have no owner who matters.
+// Inherit does nothing where file owners do not matter.
 func Inherit(string, string) error { return nil }

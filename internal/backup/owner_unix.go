@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Inherit gives a file that root has made to the owner of another one, or of a directory: who serves a
-// database has to be able to write what root puts back. Anybody else's files are his own.
+// Inherit gives a file that root created the owner of another file or directory, so that
+// the service can write to what root restored. For other users it does nothing.
 func Inherit(file, like string) error {
 	if os.Geteuid() != 0 {
 		return nil

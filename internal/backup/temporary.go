@@ -8,15 +8,16 @@ import (
 	"regexp"
 )
 
-// temporaries are the names of files that Temporary makes.
+// temporaries matches the names of files that Temporary makes.
 var temporaries = regexp.MustCompile(`^\.cascada-copy-\d+$`)
 
-// besides are the ends of the names of what SQLite puts beside a file.
+// besides are the suffixes of the files that SQLite puts beside a database.
 var besides = []string{"", "-wal", "-shm", "-journal"}
 
-// Temporary makes an empty file beside another one, for its owner alone, and removes those there of
-// processes that were killed: they may be whole copies in clear. drop removes it, with what SQLite put beside
-// it, and is called when nobody has it open any more.
+// Temporary makes an empty file beside another one, readable only by its owner. It also
+// removes the temporary files there of killed processes, because they may be whole copies
+// in clear text. drop removes the file and what SQLite put beside it; call it after the
+// file is closed.
 func Temporary(beside string) (path string, drop func(), err error) {
 	dir := filepath.Dir(beside)
 	sweep(dir)
@@ -26,7 +27,8 @@ func Temporary(beside string) (path string, drop func(), err error) {
 			return "", nil, err
 		}
 		path = file.Name()
-		// As long as it is locked its process lives. Who sweeps at this moment may have been faster.
+		// While it is locked, its process lives. A process that sweeps at this moment may have
+		// removed it.
 		locked := lock(file)
 		if made, err := os.Stat(path); err == nil && (locked == nil || errors.Is(locked, errors.ErrUnsupported)) && same(file, made) {
 			return path, func() { remove(path); file.Close() }, nil
@@ -44,15 +46,15 @@ func same(file *os.File, info fs.FileInfo) bool {
 	return err == nil && os.SameFile(own, info)
 }
 
-// remove removes a file with what SQLite puts beside it. What is not there need not be removed.
+// remove removes a file and what SQLite put beside it. Missing files are fine.
 func remove(path string) {
 	for _, end := range besides {
 		_ = os.Remove(path + end)
 	}
 }
 
-// sweep removes the temporaries of processes that are gone. What it may not look at it leaves: whoever
-// needs the room is told when there is none.
+// sweep removes the temporary files of dead processes. It leaves files that it may not
+// open.
 func sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -7,21 +7,21 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// MaxSize is the largest file that is read or written, in bytes.
+// MaxSize is the largest file, in bytes, that is read or written.
 const MaxSize = 32 << 20
 
-// Outcome is what the bank says became of a line.
+// Outcome is a line's result, as the bank reports it.
 type Outcome string
 
 // Outcomes of lines.
 const (
-	Paid     Outcome = "paid"     // the money left for good, as far as the bank knows
+	Paid     Outcome = "paid"     // by the bank's report, the money has left for good
 	Rejected Outcome = "rejected" // the bank did not pay
 	Returned Outcome = "returned" // it had paid, and the money came back
-	Pending  Outcome = "pending"  // anything else: not decided, or not understood
+	Pending  Outcome = "pending"  // anything else: not decided, or not clear
 )
 
-// Our codes for why a bank did not pay. They are those of withdrawals.
+// Our codes for why a bank did not pay: those of withdrawals.
 const (
 	InvalidAccount     = "invalid_account"
 	AccountClosed      = "account_closed"
@@ -30,36 +30,36 @@ const (
 	OtherReason        = "rejected"
 )
 
-// Answer is what a bank says about a line. A file may hold several about one
-// line; they are in the file's order. Files name payments that are not ours, too.
+// Answer is what a bank reports about a line. A file may hold several answers about one
+// line; they are in the file's order. Files may also name payments that are not ours.
 type Answer struct {
-	Unclear string // the bank's word for what became of it, where no meaning of it is known
-	// Reference is Line.Reference, or what stands in its place ("": nothing does).
-	// In a CSV it may be Line.Number, where that is the column which was named.
+	Unclear string // the bank's status, if its meaning is not known
+	// Reference is Line.Reference, or the text in its place ("": there is none). In a CSV it
+	// may be Line.Number, if that is the named column.
 	Reference string
-	// Whole says that the answer is about all lines of the batch that have no
-	// answer of their own in the file; Reference is empty then.
+	// Whole says that the answer is about all lines of the batch without an answer of their
+	// own in the file; Reference is empty then.
 	Whole         bool
-	Batch         string // Batch.ID where the file repeats it, or ""
+	Batch         string // Batch.ID if the file repeats it, or ""
 	Outcome       Outcome
-	Amount        money.Amount // what was paid or given back; the zero value where the file does not tell
-	Destination   string       // secret; of a CSV that has the column
+	Amount        money.Amount // the amount paid or returned; zero if the file has none
+	Destination   string       // secret; only of a CSV with that column
 	BankReference string       // the bank's own: nosso número, endToEndId, autenticação …
-	At            time.Time    // when, in UTC; midnight where the file tells days; zero where it tells nothing
-	Reason        string       // our code of why, of Rejected and Returned
+	At            time.Time    // when, in UTC; midnight if the file has only dates; zero if it has none
+	Reason        string       // our code for the reason of Rejected and Returned
 	Code          string       // the bank's code, or several with spaces between
-	Message       string       // what the code means, in our words
+	Message       string       // the meaning of the code, in our words
 	Text          string       // the bank's free text: may hold names, for the operator only
 	Line          int          // in the file, from 1
 }
 
-// SyntaxError says where and why a file cannot be read. Nothing of such a file counts.
+// SyntaxError says where and why a file cannot be read. Then the whole file is ignored.
 type SyntaxError struct {
 	Line int // from 1; 0: the file as a whole
 	Why  string
 }
 
-// Error makes a SyntaxError an error.
+// Error implements error.
 func (f *SyntaxError) Error() string {
 	if f.Line == 0 {
 		return "the file " + f.Why
@@ -71,8 +71,8 @@ func fault(line int, why string, args ...any) error {
 	return &SyntaxError{line, fmt.Sprintf(why, args...)}
 }
 
-// consistent makes Pending of lines that a file calls both paid (or returned)
-// and rejected. A line that was paid and came back later is no contradiction.
+// consistent turns a line that a file calls both paid (or returned) and rejected into
+// Pending. A line that was paid and came back later is not a contradiction.
 func consistent(answers []Answer) []Answer {
 	said := map[string]map[Outcome]bool{}
 	for _, a := range answers {
@@ -88,7 +88,7 @@ func consistent(answers []Answer) []Answer {
 		of := said[a.Reference]
 		if of[Rejected] && (of[Paid] || of[Returned]) {
 			answers[i].Outcome, answers[i].Reason = Pending, ""
-			answers[i].Message = "the file says both paid and rejected of this line: ask the bank"
+			answers[i].Message = "the file reports this line as both paid and rejected: ask the bank"
 		}
 	}
 	return answers

@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// readCamt054 reads a notification of bookings. Credits that give nothing back
-// are money that somebody sent, and no answer.
+// readCamt054 reads a notification of bookings. Credits that return nothing are incoming
+// money, and no answer.
 func readCamt054(body *node) (answers []Answer, err error) {
 	paged := body.one("GrpHdr/MsgPgntn") != nil
 	for _, n := range body.all("Ntfctn") {
@@ -95,12 +95,12 @@ func direction(n, parent *node) (debit bool, err error) {
 	return false, fault(n.line, "CdtDbtInd is neither DBIT nor CRDT")
 }
 
-// answers is what an entry says of payments.
+// answers are what an entry reports about payments.
 func (e entry) answers() (answers []Answer, err error) {
 	if batch := told(e.value("NtryDtls/Btch/MsgId"), 35); len(e.details) == 0 && batch != "" && e.debit {
 		return []Answer{{
 			Whole: true, Batch: batch, Outcome: Pending, Amount: e.amount, At: e.at, Code: e.status, Line: e.line,
-			BankReference: told(e.value("AcctSvcrRef"), 35), Message: "the bank booked the batch as one sum, and names no lines",
+			BankReference: told(e.value("AcctSvcrRef"), 35), Message: "the bank booked the batch as one sum and names no lines",
 		}}, nil
 	}
 	sum, known := int64(0), true
@@ -122,7 +122,7 @@ func (e entry) answers() (answers []Answer, err error) {
 			answers = append(answers, a)
 		}
 	}
-	if known && sum != e.amount.Minor { // charges, or a mistake: a person has to look
+	if known && sum != e.amount.Minor { // charges or a mistake: the operator has to look
 		for i := range answers {
 			answers[i].Outcome, answers[i].Reason = Pending, ""
 			answers[i].Message = "the entry's amount is not the sum of its transactions"
@@ -131,7 +131,7 @@ func (e entry) answers() (answers []Answer, err error) {
 	return answers, nil
 }
 
-// paid is the amount of a transaction, or the zero value where none is told.
+// paid is the amount of a transaction, or zero if it has none.
 func (e entry) paid(d *node) (money.Amount, error) {
 	n := d.one("Amt")
 	if n == nil {
@@ -143,7 +143,7 @@ func (e entry) paid(d *node) (money.Amount, error) {
 	return n.amount()
 }
 
-// answer is what a transaction says, if it is about a payment of ours.
+// answer is what a transaction reports, if it is about a payment of ours.
 func (e entry) answer(d *node) (a Answer, is bool, err error) {
 	if err := d.unique("Refs", "Amt", "CdtDbtInd", "RtrInf"); err != nil {
 		return a, false, err
@@ -173,7 +173,7 @@ func (e entry) answer(d *node) (a Answer, is bool, err error) {
 	case debit != e.debit:
 		a.Message = "the entry and its transaction go in different directions"
 	case debit && (len(returns) > 0 || e.reversal):
-		a.Message = "a debit that takes something back: look at the account"
+		a.Message = "a debit that takes money back: look at the account"
 	case debit:
 		a.Outcome, a.Message = Paid, "booked"
 	case back:
@@ -183,7 +183,7 @@ func (e entry) answer(d *node) (a Answer, is bool, err error) {
 			a.Code = code
 		}
 	default:
-		a.Message = "a credit that looks like a return, and does not say so"
+		a.Message = "a credit that looks like a return but is not marked as one"
 	}
 	return a, true, nil
 }
@@ -197,7 +197,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// debits adds up the debits of a notification, to compare with its totals.
+// debits sums the debits of a notification, to compare with its totals.
 type debits struct {
 	count    int
 	sum      int64
@@ -220,7 +220,7 @@ func (s *debits) add(e entry) (err error) {
 	return nil
 }
 
-// check compares with the totals that the notification tells of itself.
+// check compares with the totals in the notification.
 func (s *debits) check(n *node, entries int) error {
 	for _, c := range []struct {
 		name string
@@ -239,7 +239,7 @@ func (s *debits) check(n *node, entries int) error {
 	}
 	told, err := at.in(s.currency)
 	if err == nil && told.Minor != s.sum {
-		err = fault(at.line, "Sum of TtlDbtNtries is %s, and the debits come to %s", told, money.New(s.sum, s.currency))
+		err = fault(at.line, "Sum of TtlDbtNtries is %s, but the debits sum to %s", told, money.New(s.sum, s.currency))
 	}
 	return err
 }

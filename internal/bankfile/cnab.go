@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Positions in this file and in cnabread.go are those of FEBRABAN's CNAB 240,
-// version 10.9, with Bradesco's Multipag (2023) where the two differ.
+// Positions in this file and in cnabread.go are those of FEBRABAN's CNAB 240, version 10.9,
+// and of Bradesco's Multipag (2023) where the two differ.
 
 // cnabSize is the length of a record in bytes, without the end of the line.
 const cnabSize = 240
 
-// Forms of payment (G029) that are written, and the clearing house of each.
+// Forms of payment (G029) that we write, and the clearing house of each.
 const (
 	formCredit  = "01" // current account at the same bank
 	formSavings = "05" // savings account at the same bank
@@ -30,7 +30,7 @@ func house(form string) string {
 	return ""
 }
 
-// Codes of banks by COMPE that need a rule of their own.
+// Bank codes (COMPE) that need their own rule.
 const (
 	bradesco  = "237"
 	itau      = "341"
@@ -38,7 +38,7 @@ const (
 	sicoob    = "756"
 )
 
-// versions are the numbers of the layouts of file and batch that a bank wants.
+// versions are the layout versions of file and batch that a bank requires.
 func (p Payer) versions() (file, batch string) {
 	switch p.BankCode {
 	case bradesco:
@@ -66,13 +66,13 @@ func cnabLayout() Layout {
 			{"document", "its CNPJ or CPF", false},
 			{"bank_code", "the bank's 3 digits (COMPE): 001, 033, 237 …", false},
 			{"bank_name", "the bank's name", true},
-			{"agreement", "the agreement (convênio) as it stands at positions 33 to 52", false},
+			{"agreement", "the agreement (convênio) exactly as at positions 33 to 52", false},
 			{"branch", "the branch, up to 5 digits", false},
 			{"branch_digit", "its check digit", true},
 			{"account", "the account, up to 12 digits, without its check digit", false},
 			{"account_digit", "its check digit", true},
-			{"file_version", "the file's layout version at 164 to 166, where the bank wants another than usual", true},
-			{"batch_version", "the batch's layout version at 14 to 16, the same", true},
+			{"file_version", "the file's layout version at 164 to 166, if the bank requires another than usual", true},
+			{"batch_version", "the batch's layout version at 14 to 16, likewise", true},
 		},
 		payer: cnabPayer,
 		check: cnabCheck,
@@ -82,7 +82,7 @@ func cnabLayout() Layout {
 
 func cnabPayer(p Payer) error {
 	if p.BankCode == itau {
-		return problem("bank_code", "%s (Itaú) puts other things into these positions: it needs a layout of its own", itau)
+		return problem("bank_code", "%s (Itaú) uses these positions for other data: it needs a layout of its own", itau)
 	}
 	if _, err := brazilian("document", p.Document); err != nil {
 		return err
@@ -138,7 +138,7 @@ func cnabCheck(l Line) error {
 	return problem("network", "must be pix or account")
 }
 
-// holder is the payee's CPF or CNPJ. A Pix key that is one says it itself.
+// holder is the payee's CPF or CNPJ, which may be the Pix key itself.
 func (l Line) holder() (string, error) {
 	if key, err := l.account(); l.Network == "pix" && err == nil && digits(key) && l.Document == "" {
 		return brazilian("destination", key)
@@ -146,7 +146,7 @@ func (l Line) holder() (string, error) {
 	return brazilian("document", l.Document)
 }
 
-// account240 is a payee's account, taken apart.
+// account240 is a payee's account, split into its parts.
 type account240 struct{ bank, branch, branchDigit, number, digit string }
 
 func (l Line) brazilianAccount() (a account240, err error) {
@@ -169,7 +169,7 @@ func (l Line) brazilianAccount() (a account240, err error) {
 	return a, nil
 }
 
-// form is how a line is paid out of an account of the payer's.
+// form is the form of payment of a line from an account of the payer's.
 func (l Line) form(p Payer) string {
 	payee, _ := l.holder()
 	payer, _ := brazilian("document", p.Document)
@@ -186,8 +186,8 @@ func (l Line) form(p Payer) string {
 	return formTED
 }
 
-// cnabWrite writes a batch of records for each form of payment. Banks take Pix
-// in files of its own only.
+// cnabWrite writes a batch of records for each form of payment. Banks accept Pix only in
+// files of its own.
 func cnabWrite(b Batch, lines []Line) ([]byte, error) {
 	byForm := map[string][]Line{}
 	for _, l := range lines {
@@ -195,7 +195,7 @@ func cnabWrite(b Batch, lines []Line) ([]byte, error) {
 		byForm[form] = append(byForm[form], l)
 	}
 	if n := len(byForm[formPix]); n != 0 && n != len(lines) {
-		return nil, problem("network", "of all lines must be pix, or of none: banks take Pix in a file of its own")
+		return nil, problem("network", "of all lines must be pix, or of none: banks accept Pix only in a file of its own")
 	}
 	f := &cnabFile{batch: b}
 	f.header(len(byForm[formPix]) > 0)
@@ -208,7 +208,7 @@ func cnabWrite(b Batch, lines []Line) ([]byte, error) {
 	return f.out, f.err
 }
 
-// cnabFile is a file as it grows. The first error stays.
+// cnabFile is a file as it grows. The first error is kept.
 type cnabFile struct {
 	batch   Batch
 	out     []byte
@@ -217,7 +217,7 @@ type cnabFile struct {
 	err     error
 }
 
-// add appends a record with what every one begins with.
+// add appends a record that begins with the common fields.
 func (f *cnabFile) add(group int64, kind string, fill func(*record)) {
 	r := newRecord(cnabSize)
 	r.number(1, 3, f.batch.From.BankCode)
@@ -231,7 +231,7 @@ func (f *cnabFile) add(group int64, kind string, fill func(*record)) {
 	f.records++
 }
 
-// payer writes the operator's account, which file and batches have at one place.
+// payer writes the operator's account, at the same positions in file and batches.
 func (f *cnabFile) payer(r *record) {
 	p := f.batch.From
 	document, _ := brazilian("document", p.Document)

@@ -187,13 +187,13 @@ func TestReturnsThatAreNotWhole(t *testing.T) {
 		"records":            {edit(file, 13, 24, "000012"), "line 13: the trailer's count of records"},
 		"number of trailer":  {edit(file, 13, 4, "9998"), "line 13: positions 4 to 7"},
 		"no trailer":         {without(13), "the file has no trailer"},
-		"behind the trailer": {append(append([]byte(nil), file...), rows[2]...), "line 14: there is a record behind"},
+		"behind the trailer": {append(append([]byte(nil), file...), rows[2]...), "line 14: there is a record after"},
 		"amount":             {edit(file, 3, 120, "00000000001234X"), "line 3: positions 120 to 134"},
 		"amount with spaces": {edit(file, 3, 120, "          12345"), "line 3: positions 120 to 134"},
 		"amount paid":        {edit(file, 3, 163, "-00000000012345"), "line 3: positions 163 to 177"},
 		"date":               {edit(file, 3, 155, "31022026"), "line 3: positions 155 to 162"},
 		"currency":           {edit(file, 3, 102, "USD"), "line 3: the currency"},
-		"type":               {edit(file, 5, 8, "7"), "line 5: no records of type"},
+		"type":               {edit(file, 5, 8, "7"), "line 5: records of type"},
 		"too large":          {make([]byte, MaxSize+1), "the file is larger than 32 MiB"},
 	} {
 		answers, err := Read(FormatCNAB240, c.file)

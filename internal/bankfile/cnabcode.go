@@ -2,16 +2,16 @@ package bankfile
 
 import "strings"
 
-// class is what an occurrence code says of a payment.
+// class is the meaning of an occurrence code for a payment.
 type class int
 
 const (
 	unknown     class = iota
 	paidCode          // done
-	takenIn           // accepted, not done: paying again would pay twice
+	takenIn           // accepted, not done yet: paying again would pay twice
 	refusedCode       // not done
-	cameBack          // done, and given back
-	remark            // the payment stands
+	cameBack          // done, and returned
+	remark            // the payment stays valid
 )
 
 // occurrence is a code of position 231 to 240.
@@ -21,17 +21,17 @@ type occurrence struct {
 	means  string
 }
 
-// occurrences are FEBRABAN's (G059, version 10.9). Codes of other products are
-// left out: what they would mean here nobody says.
+// occurrences are FEBRABAN's (G059, version 10.9). Codes of other products are left out:
+// their meaning here is not documented.
 var occurrences = map[string]occurrence{
 	"00": {paidCode, "", "paid"},
 	"03": {paidCode, "", "the branch allowed the debit; paid"},
-	"BD": {takenIn, "", "taken in, not paid yet"},
+	"BD": {takenIn, "", "accepted, not paid yet"},
 	"BE": {takenIn, "", "changed"},
 	"BR": {takenIn, "", "active again"},
 	"BS": {takenIn, "", "suspended"},
 	"BF": {refusedCode, "", "deleted: it will not be paid"},
-	"H4": {cameBack, "", "not paid, and given back to the payer"},
+	"H4": {cameBack, "", "not paid, and returned to the payer"},
 	"ZA": {remark, "", "paid to the account that replaced this one"},
 	"ZB": {remark, "", "the name differs from the tax office's"},
 
@@ -99,12 +99,12 @@ var occurrences = map[string]occurrence{
 
 // own are codes that mean something else, or exist only, at one bank.
 var own = map[string]map[string]occurrence{
-	bradesco: {"5A": {takenIn, "", "in a list of debits that waits"}},
+	bradesco: {"5A": {takenIn, "", "waits in a list of debits"}},
 	sicoob:   {"PD": {takenIn, "", "waits for a signature"}},
 	santander: {
 		"B1": {takenIn, "", "waits to be authorised"},
-		"ZK": {takenIn, "", "somebody began to authorise it in the bank's site"},
-		"ZA": {cameBack, "", "the transfer was given back"},
+		"ZK": {takenIn, "", "its authorisation has begun on the bank's site"},
+		"ZA": {cameBack, "", "the transfer was returned"},
 		"ZB": {refusedCode, "", "a transfer to the same holder is not allowed"},
 		"Z1": {refusedCode, AccountClosed, "the account is closed"},
 		"Z3": {refusedCode, AccountClosed, "the account is closed"},
@@ -115,14 +115,14 @@ var own = map[string]map[string]occurrence{
 	},
 }
 
-// said is what the occurrences of a record come to.
+// said is the combined meaning of a record's occurrences.
 type said struct {
 	outcome             Outcome
 	reason, code, means string
 }
 
-// occurred reads positions 231 to 240: up to five codes. Codes that contradict
-// each other, and any that is not documented, leave the payment pending.
+// occurred reads positions 231 to 240: up to five codes. Codes that contradict each other,
+// or are not documented, leave the payment pending.
 func occurred(bank, field string) said {
 	var codes, means []string
 	reason, found := OtherReason, map[class]bool{}
@@ -136,7 +136,7 @@ func occurred(bank, field string) said {
 			o, known = occurrences[code]
 		}
 		if !known {
-			o.means = "no meaning of this code is documented"
+			o.means = "the meaning of this code is not documented"
 		}
 		found[o.class] = true
 		if reason == OtherReason && o.reason != "" {
@@ -148,7 +148,7 @@ func occurred(bank, field string) said {
 	delete(found, remark)
 	switch {
 	case len(codes) == 0:
-		s.means = "the bank says nothing of this line"
+		s.means = "the bank reports nothing about this line"
 	case found[unknown]:
 	case len(found) > 1:
 		s.means += "; the codes contradict each other"
@@ -162,7 +162,7 @@ func occurred(bank, field string) said {
 	return s
 }
 
-// printable shows a question mark for each byte that is no sign of ASCII.
+// printable replaces each byte that is not printable ASCII by a question mark.
 func printable(field string) string {
 	b := []byte(field)
 	for i, c := range b {

@@ -38,7 +38,7 @@ func (f *cnabFile) segmentA(r *record, form string, l Line, sequence int64) {
 	r.text(14, 14, "A")
 	r.number(15, 17, "") // a new payment, released
 	r.number(18, 20, house(form))
-	var a account240 // empty for Pix: the key stands in segment B
+	var a account240 // empty for Pix: the key is in segment B
 	if form != formPix {
 		a, _ = l.brazilianAccount()
 	}
@@ -76,11 +76,12 @@ func (f *cnabFile) segmentB(r *record, form string, l Line, sequence int64) {
 	if form == formPix {
 		key, _ := l.account()
 		r.text(15, 17, pixKind(key))
-		// Keys are compared as the register of keys holds them: not in upper case.
+		// The key keeps its case: the central bank's directory of keys does not hold it in upper
+		// case.
 		r.text(128, 226, key)
 		return
 	}
-	// The address is not known; what is digits in it is zero all the same.
+	// The address is not known; its numeric fields must be zero all the same.
 	switch f.batch.From.BankCode {
 	case bradesco:
 		r.number(63, 67, "")
@@ -88,13 +89,12 @@ func (f *cnabFile) segmentB(r *record, form string, l Line, sequence int64) {
 		r.number(68, 72, "")
 	}
 	r.number(118, 122, "")
-	r.number(128, 210, "") // due date, and amounts that do not apply
+	r.number(128, 210, "") // due date, and unused amounts
 	r.number(226, 226, "")
 }
 
-// pixKind is the form of initiation (G100) that a key has. A CPF or CNPJ stands
-// both at 19 and in the place of keys: manuals name the first, banks were seen
-// to want the second.
+// pixKind is the form of initiation (G100) of a key. A CPF or CNPJ is written both at 19
+// and in the place of keys: manuals name the first, but some banks require the second.
 func pixKind(key string) string {
 	switch {
 	case strings.HasPrefix(key, "+"):

@@ -9,15 +9,14 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// cnabReader goes through a return file record by record.
+// cnabReader reads a return file record by record.
 type cnabReader struct {
 	bank    string
 	answers []Answer
 	groups  int64
-	group   *cnabGroup // the batch that is open, or nil
+	group   *cnabGroup // the open batch, or nil
 	done    bool       // the file's trailer was read
-	// Codes of the file, its batches and their trailers, where payments are refused
-	// in one.
+	// Codes of the file, its batches and their trailers, if payments are refused there.
 	above []Answer
 }
 
@@ -51,7 +50,7 @@ func readCNAB(file []byte) ([]Answer, error) {
 	return append(consistent(r.answers), r.above...), nil
 }
 
-// splitCNAB takes a file apart into records of the right length.
+// splitCNAB splits a file into records of the right length.
 func splitCNAB(file []byte) (rows []row, err error) {
 	if len(file) == 0 {
 		return nil, fault(0, "is empty")
@@ -73,9 +72,9 @@ func (r *cnabReader) read(row row, first bool) error {
 	case first != (kind == "0"):
 		return row.fault("the file's header must be the first record, and only that")
 	case r.done:
-		return row.fault("there is a record behind the file's trailer")
+		return row.fault("there is a record after the file's trailer")
 	case !first && row.at(1, 3) != r.bank:
-		return row.fault("the bank is %q, and in the header %q", row.at(1, 3), r.bank)
+		return row.fault("the bank is %q, but %q in the header", row.at(1, 3), r.bank)
 	}
 	switch kind {
 	case "0":
@@ -90,14 +89,14 @@ func (r *cnabReader) read(row row, first bool) error {
 	}
 	r.group.records++
 	switch kind {
-	case "2", "4": // records that come before and behind the details in other products
+	case "2", "4": // in other products, records before and after the details
 		return nil
 	case "3":
 		return r.detail(row)
 	case "5":
 		return r.close(row)
 	}
-	return row.fault("no records of type %q are known", kind)
+	return row.fault("records of type %q are not known", kind)
 }
 
 func (r *cnabReader) header(row row) error {
@@ -108,7 +107,7 @@ func (r *cnabReader) header(row row) error {
 	case row.at(4, 7) != "0000":
 		return row.fault("positions 4 to 7 must be 0000")
 	case r.bank == itau:
-		return row.fault("bank %s (Itaú) puts other things into these positions: its files are not read", itau)
+		return row.fault("bank %s (Itaú) uses these positions for other data: its files are not read", itau)
 	case row.at(143, 143) == "1":
 		return row.fault("this is a file that was sent to the bank, not its answer")
 	case row.at(143, 143) != "2":
@@ -144,8 +143,8 @@ func (r *cnabReader) close(row row) error {
 		return err
 	case records != g.records:
 		return row.fault("the trailer counts %d records in the batch, and it has %d", records, g.records)
-	case !g.other && sum != g.asked && sum != g.moved: // banks sum what was asked, or what was paid
-		return row.fault("the trailer's sum is %d centavos, and the lines come to %d", sum, g.asked)
+	case !g.other && sum != g.asked && sum != g.moved: // banks sum either the ordered or the paid amounts
+		return row.fault("the trailer's sum is %d centavos, but the lines sum to %d", sum, g.asked)
 	}
 	r.group = nil
 	r.overall(row, "batch")
@@ -169,8 +168,8 @@ func (r *cnabReader) end(row row) error {
 	return nil
 }
 
-// overall reads the codes of a record that stands for many lines. They leave the
-// lines pending: a person looks before anything is paid again.
+// overall reads the codes of a record that stands for many lines. They leave the lines
+// pending: the operator looks before anything is paid again.
 func (r *cnabReader) overall(row row, of string) {
 	field := row.field(231, 240)
 	if strings.Trim(field, "0 ") == "" {
@@ -178,11 +177,11 @@ func (r *cnabReader) overall(row row, of string) {
 	}
 	s := occurred(r.bank, field)
 	if s.outcome == Paid || s.code == "BD" {
-		return // the lines say it themselves
+		return // the lines have it themselves
 	}
 	r.above = append(r.above, Answer{
 		Whole: true, Outcome: Pending, Code: s.code, Line: row.line,
-		Message: "the bank says of the whole " + of + ": " + s.means,
+		Message: "the bank reports for the whole " + of + ": " + s.means,
 	})
 }
 
@@ -200,7 +199,7 @@ func (r *cnabReader) detail(row row) error {
 	return nil
 }
 
-// segmentA reads what became of one line.
+// segmentA reads the result of one line.
 func (r *cnabReader) segmentA(row row) error {
 	if currency := row.at(102, 104); currency != "BRL" && currency != "" {
 		return row.fault("the currency %q is not BRL", currency)
@@ -226,14 +225,14 @@ func (r *cnabReader) segmentA(row row) error {
 	}
 	s := occurred(r.bank, row.field(231, 240))
 	switch movement := row.at(15, 17); {
-	case movement == "333": // a reversal, sent back by the clearing house
-		s.outcome, s.reason, s.means = Returned, OtherReason, "given back by the clearing house; "+s.means
+	case movement == "333": // a reversal, returned by the clearing house
+		s.outcome, s.reason, s.means = Returned, OtherReason, "returned by the clearing house; "+s.means
 	case movement[:min(1, len(movement))] == "3":
-		s.outcome, s.reason, s.means = Pending, "", "a reversal that does not say whose; "+s.means
+		s.outcome, s.reason, s.means = Pending, "", "a reversal without its originator; "+s.means
 	case s.outcome == Paid && (moved == 0 || at.IsZero()):
-		s.outcome, s.means = Pending, s.means+"; the bank tells no amount or date of it"
+		s.outcome, s.means = Pending, s.means+"; the bank reports no amount or date for it"
 	case s.outcome == Paid && moved != asked:
-		s.means += "; the amount paid is not the one that was asked for"
+		s.means += "; the paid amount differs from the ordered one"
 	}
 	a := Answer{
 		Reference: told(row.at(74, 93), 40), Outcome: s.outcome, BankReference: told(row.at(135, 154), 40), At: at,
@@ -250,10 +249,10 @@ func (r *cnabReader) segmentA(row row) error {
 // longest is how much of a text is kept, in bytes.
 const longest = 500
 
-// field is a field with its spaces, one byte a character.
+// field is a field with its spaces, one byte per character.
 func (r row) field(from, to int) string { return string(r.bytes[from-1 : to]) }
 
-// date reads DDMMYYYY; zeros and spaces are none.
+// date reads DDMMYYYY; zeros or spaces are no date.
 func (r row) date(from, to int) (time.Time, error) {
 	text := r.at(from, to)
 	if strings.Trim(text, "0") == "" {
@@ -261,7 +260,7 @@ func (r row) date(from, to int) (time.Time, error) {
 	}
 	at, err := time.Parse("02012006", text)
 	if err != nil {
-		return at, r.fault("positions %d to %d are no date", from, to)
+		return at, r.fault("positions %d to %d are not a date", from, to)
 	}
 	return at, nil
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// CSV says how a table is written and how answers in one are read. The zero
-// value has the usual columns and words.
+// CSV describes a table to write, and tables of answers. The zero value has the usual
+// columns and words.
 type CSV struct {
-	Written   []Column       // in their order; none: all that there are
-	Answers   []Column       // none: the usual ones; a name that ends in "?" may be missing
-	Separator rune           // zero: a comma where we write, and whichever the header has where we read
+	Written   []Column       // in their order; none: all columns
+	Answers   []Column       // none: the usual ones; a column whose name ends in "?" is optional
+	Separator rune           // zero: a comma when we write, and the header's when we read
 	Comma     bool           // the decimal sign is a comma
 	Minor     bool           // amounts are in minor units
-	Currency  money.Currency // of answers that have no column for it
-	Dates     []string       // layouts of time.Parse, before the usual ones; the first one is written
-	Zone      *time.Location // of dates in answers that tell none; nil: UTC
-	// Outcomes are words of the status column beside the usual ones, or in place of
-	// them. Letters' case, spaces and underscores do not count.
+	Currency  money.Currency // if answers have no column for it
+	Dates     []string       // layouts of time.Parse, tried before the usual ones; we write the first one
+	Zone      *time.Location // of dates without a zone in answers; nil: UTC
+	// Outcomes are words of the status column, in addition to the usual ones or overriding
+	// them. Letter case, spaces and underscores do not count.
 	Outcomes map[string]Outcome
-	// Reasons put the bank's codes into ours.
+	// Reasons map the bank's codes to ours.
 	Reasons map[string]string
 }
 
@@ -60,16 +60,16 @@ var usual = []string{
 	"account_type", "country", "date", "batch",
 }
 
-// answered are the columns of an answer, and the names they usually have.
+// answered are the columns of an answer, with their usual names.
 var answered = []Column{
 	{"reference", "reference"}, {"status", "status"}, {"amount", "amount?"}, {"currency", "currency?"},
 	{"destination", "destination?"}, {"bank_reference", "bank_reference?"}, {"date", "date?"}, {"code", "code?"}, {"message", "message?"},
 }
 
-// WrittenWords lists our words for columns of a table that is written.
+// WrittenWords lists our words for the columns that can be written.
 func WrittenWords() []string { return slices.Clone(usual) }
 
-// AnswerWords lists our words for columns of an answer.
+// AnswerWords lists our words for the columns of an answer.
 func AnswerWords() (names []string) {
 	for _, c := range answered {
 		names = append(names, c.Word)
@@ -77,10 +77,9 @@ func AnswerWords() (names []string) {
 	return names
 }
 
-// ParseColumns reads "reference=Ref,amount=Valor", in which a word alone is its
-// own name.
+// ParseColumns reads "reference=Ref,amount=Valor"; a word alone is its own name.
 //
-// Errors: a word that is none of those given, and one that stands twice.
+// Errors: a word that is not in known, and one that occurs twice.
 func ParseColumns(text string, known []string) (columns []Column, err error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		word, name, named := strings.Cut(pair, "=")
@@ -94,7 +93,7 @@ func ParseColumns(text string, known []string) (columns []Column, err error) {
 		case name == "":
 			return nil, fmt.Errorf("the column of %s has no name", word)
 		case slices.ContainsFunc(columns, func(c Column) bool { return c.Word == word || c.Name == name }):
-			return nil, fmt.Errorf("the column %s=%s stands twice", word, name)
+			return nil, fmt.Errorf("the column %s=%s occurs twice", word, name)
 		}
 		columns = append(columns, Column{word, name})
 	}
@@ -125,9 +124,9 @@ func (c CSV) Layout() Layout {
 	}
 }
 
-// csvCheck says why a line cannot be in a table. Cells that a spreadsheet would
-// take for formulas are refused, for a sign in front of them would change what
-// the bank reads.
+// csvCheck says why a line cannot be in a table. Cells that a spreadsheet would read as
+// formulas are refused, because a quote in front of them would change the value for the
+// bank.
 func csvCheck(l Line) error {
 	account, err := l.account()
 	if err != nil {
@@ -135,7 +134,7 @@ func csvCheck(l Line) error {
 	}
 	phone := l.Network == "pix" && strings.HasPrefix(account, "+") && digits(account[1:])
 	if !phone && strings.ContainsAny(account[:1], "=+-@") {
-		return problem("destination", "must not begin with =, +, - or @, which a spreadsheet would take for a formula")
+		return problem("destination", "must not begin with =, +, - or @, which a spreadsheet would read as a formula")
 	}
 	for _, f := range []struct{ name, value string }{
 		{"document", l.Document}, {"bank_code", l.BankCode}, {"branch", l.Branch}, {"country", l.Country},
@@ -147,9 +146,8 @@ func csvCheck(l Line) error {
 	return named(l.Name, harmless(l.Name))
 }
 
-// harmless is free text that no spreadsheet takes for a formula. Other cells are
-// checked, and what begins with a sign there, such as a telephone number, is
-// meant so.
+// harmless is free text that no spreadsheet reads as a formula. Other cells are checked,
+// and keep a leading sign, such as that of a telephone number.
 func harmless(text string) string {
 	text = told(text, longest)
 	if first, _ := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", first) {

@@ -65,7 +65,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		"quotes":         {CSV{}, "reference,status\nR1,\"paid\n", "line 2:"},
 		"amount":         {CSV{Currency: "BRL"}, "reference,status,amount\nR1,paid,\"1,5\"\n", "line 2: the amount"},
 		"no currency":    {CSV{}, "reference,status,amount\nR1,paid,1\n", "line 2: the currency of the amount"},
-		"currency":       {CSV{}, "reference,status,amount,currency\nR1,paid,1,XXQ\n", "line 2: the currency is none"},
+		"currency":       {CSV{}, "reference,status,amount,currency\nR1,paid,1,XXQ\n", "line 2: the currency is not valid"},
 		"date":           {CSV{}, "reference,status,date\nR1,paid,tomorrow\n", "line 2: the date"},
 		"no such column": {CSV{Answers: []Column{{"colour", "c"}}}, "", `columns have no "colour"`},
 		"no reference":   {CSV{Answers: []Column{{"status", "s"}}}, "", "columns must name the one of the reference"},

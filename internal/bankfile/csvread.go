@@ -21,27 +21,27 @@ var outcomes = map[Outcome]string{
 	Pending:  "pending processing accepted scheduled pendiente pendente agendado agendada",
 }
 
-// speiReasons are the reasons for which SPEI gives back, by their number.
+// speiReasons are the reasons of returns in SPEI, by number.
 var speiReasons = map[string]isoReason{
 	"01": {InvalidAccount, "there is no such account"},
 	"02": {"", "the account is blocked"},
 	"03": {AccountClosed, "the account is cancelled"},
 	"05": {InvalidAccount, "the account is in another currency"},
-	"06": {InvalidAccount, "the account is not of that bank"},
+	"06": {InvalidAccount, "the account does not belong to that bank"},
 	"14": {"", "information is missing"},
 	"15": {"", "the kind of payment or account is wrong"},
 	"16": {"", "the kind of payment or account is wrong"},
 	"17": {"", "the kind of payment or account is wrong"},
-	"19": {"", "a sign is not allowed"},
-	"20": {LimitExceeded, "the account would hold more than it may"},
-	"21": {LimitExceeded, "the account would take more this month than it may"},
+	"19": {"", "a character is not allowed"},
+	"20": {LimitExceeded, "the account would exceed its allowed balance"},
+	"21": {LimitExceeded, "the account would exceed its monthly limit"},
 	"22": {InvalidAccount, "the telephone number is not known"},
 	"30": {"", "the tracking key was used before"},
 	"31": {"", "the certificate is wrong"},
 }
 
-// Read reads answers in a table. Every row is an answer, and has as many cells
-// as the header.
+// Read reads answers in a table. Every row is an answer, and has as many cells as the
+// header.
 //
 // Errors: columns that do not fit, and a *SyntaxError that says where and why the file
 // cannot be read.
@@ -73,7 +73,7 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 		case err != nil:
 			return nil, fault(0, "cannot be read: %s", told(err.Error(), longest))
 		case len(row) != table.Width():
-			return nil, fault(line, "there are %d cells, and the header has %d", len(row), table.Width())
+			return nil, fault(line, "there are %d cells, but the header has %d", len(row), table.Width())
 		}
 		a, err := c.answer(table, row, words)
 		if err != nil {
@@ -84,7 +84,7 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 	}
 }
 
-// finder looks for the columns in a header.
+// finder finds the columns in a header.
 func (c CSV) finder() (func([]string) (map[string]int, string), error) {
 	columns := c.Answers
 	if len(columns) == 0 {
@@ -129,17 +129,17 @@ func (c CSV) answer(t *reconcile.Table, row []string, words map[string]Outcome) 
 	currency := c.Currency
 	if code := cell("currency"); code != "" {
 		if currency, err = money.ParseCurrency(strings.ToUpper(code)); err != nil {
-			return a, errors.New("the currency is none")
+			return a, errors.New("the currency is not valid")
 		}
 	}
 	if text := cell("amount"); text != "" {
 		if !currency.Valid() {
-			return a, errors.New("the currency of the amount is not told")
+			return a, errors.New("the currency of the amount is missing")
 		}
 		if a.Amount, err = format.ReadAmount(text, currency); err != nil {
 			return a, err
 		}
-		if a.Amount.IsNegative() { // some write what leaves the account so
+		if a.Amount.IsNegative() { // some banks write debits as negative amounts
 			a.Amount = a.Amount.Neg()
 		}
 	}
@@ -151,7 +151,7 @@ func (c CSV) answer(t *reconcile.Table, row []string, words map[string]Outcome) 
 	status, code := cell("status"), told(cell("code"), 35)
 	outcome, known := words[reconcile.Normal(status)]
 	if a.Outcome, a.Code = outcome, told(strings.TrimSpace(status+" "+code), 100); !known {
-		a.Outcome, a.Message, a.Unclear = Pending, "no meaning of this status is known", told(cmp.Or(status, "nothing"), 100)
+		a.Outcome, a.Message, a.Unclear = Pending, "the meaning of this status is not known", told(cmp.Or(status, "nothing"), 100)
 		return a, nil
 	}
 	if outcome == Rejected || outcome == Returned {
@@ -163,8 +163,7 @@ func (c CSV) answer(t *reconcile.Table, row []string, words map[string]Outcome) 
 	return a, nil
 }
 
-// explain puts a code of the bank's into ours. Numbers of SPEI mean something in
-// Mexico only.
+// explain maps a code of the bank's to ours. SPEI numbers count only in Mexico.
 func (c CSV) explain(code string, currency money.Currency) (reason, means string) {
 	if reason := c.Reasons[code]; reason != "" {
 		return reason, code

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// messages are the ISO 20022 messages that are read: the element below Document,
-// and the versions.
+// messages are the ISO 20022 messages that we read: the element below Document, and the
+// versions.
 var messages = []struct {
 	format      Format
 	root        string
@@ -19,10 +19,10 @@ var messages = []struct {
 	{FormatCamt054, "BkToCstmrDbtCdtNtfctn", 2, 8},
 }
 
-// namespaces finds the message and its version, in national variants too.
+// namespaces finds the message and its version, also in national variants.
 var namespaces = regexp.MustCompile(`(pain\.002|camt\.054)\.001\.([0-9]{2})(?:[^0-9]|$)`)
 
-// detectISO tells which message a file is.
+// detectISO detects which message a file is.
 func detectISO(file []byte) (Format, error) {
 	root, err := parseXML(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func message(root *node) (Format, *node, error) {
 		}
 		found := namespaces.FindStringSubmatch(root.space)
 		if found == nil || Format(found[1]) != m.format || body.space != root.space {
-			return "", nil, fault(root.line, "the namespace is not of %s", m.format)
+			return "", nil, fault(root.line, "the namespace is not for %s", m.format)
 		}
 		version, err := strconv.Atoi(found[2])
 		if err != nil || version < m.first || version > m.last {
@@ -78,7 +78,7 @@ func readISO(format Format, file []byte) ([]Answer, error) {
 	return consistent(answers), nil
 }
 
-// isoTime reads a date or a time; one without a zone is taken as UTC.
+// isoTime reads a date or a time; without a zone it is UTC.
 func (n *node) isoTime() (time.Time, error) {
 	if n == nil {
 		return time.Time{}, nil
@@ -88,17 +88,17 @@ func (n *node) isoTime() (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fault(n.line, "%s is no date", n.name)
+	return time.Time{}, fault(n.line, "%s is not a date", n.name)
 }
 
-// count reads a number of transactions; a nil element tells none.
+// count reads a number of transactions; is reports false for a nil element.
 func (n *node) count() (number int, is bool, err error) {
 	if n == nil {
 		return 0, false, nil
 	}
 	number, err = strconv.Atoi(n.text)
 	if err != nil || number < 0 || len(n.text) > 15 {
-		return 0, false, fault(n.line, "%s is no count", n.name)
+		return 0, false, fault(n.line, "%s is not a count", n.name)
 	}
 	return number, true, nil
 }
@@ -115,7 +115,7 @@ func reference(candidates ...string) string {
 // isoReason is our code for a reason, and what it means.
 type isoReason struct{ code, means string }
 
-// isoReasons are of the external code sets of ISO 20022, for status and return.
+// isoReasons are from the external code sets of ISO 20022, for status and return.
 var isoReasons = map[string]isoReason{
 	"AC01": {InvalidAccount, "the account number is wrong"},
 	"AC03": {InvalidAccount, "the payee's account number is wrong"},
@@ -146,7 +146,7 @@ var isoReasons = map[string]isoReason{
 	"DU05": {"", "the instruction's identifier was used before"},
 	"DUPL": {"", "the payment was sent before"},
 	"FF01": {"", "the file's form is wrong"},
-	"FOCR": {"", "given back because the payer asked for it"},
+	"FOCR": {"", "returned at the payer's request"},
 	"FR01": {ComplianceRejected, "refused as fraud"},
 	"MD07": {"", "the account's holder has died"},
 	"MS02": {"", "refused by the payee without a reason"},
@@ -155,29 +155,28 @@ var isoReasons = map[string]isoReason{
 	"RC01": {"", "the bank's identifier is wrong"},
 	"RC04": {"", "the identifier of the payee's bank is wrong"},
 	"RC07": {"", "the BIC of the payee's bank is wrong"},
-	"RR01": {ComplianceRejected, "the payer's account or identifier is missing, which the law asks for"},
-	"RR02": {ComplianceRejected, "the payer's name or address is missing, which the law asks for"},
-	"RR03": {ComplianceRejected, "the payee's name or address is missing, which the law asks for"},
-	"RR04": {ComplianceRejected, "refused for a reason of the law"},
-	"TM01": {"", "it came after the hour up to which the bank takes payments"},
+	"RR01": {ComplianceRejected, "the payer's account or identifier is missing, which the law requires"},
+	"RR02": {ComplianceRejected, "the payer's name or address is missing, which the law requires"},
+	"RR03": {ComplianceRejected, "the payee's name or address is missing, which the law requires"},
+	"RR04": {ComplianceRejected, "refused for a legal reason"},
+	"TM01": {"", "it came after the bank's cut-off time"},
 }
 
-// explain puts a reason into our code and words.
+// explain maps a reason to our code, and gives its meaning.
 func explain(code string) (reason, means string) {
 	r, known := isoReasons[code]
 	switch {
 	case code == "":
 		return OtherReason, "the bank gives no reason"
 	case !known:
-		return OtherReason, code + ": no meaning of this code is known"
+		return OtherReason, code + ": the meaning of this code is not known"
 	case r.code == "":
 		return OtherReason, code + ": " + r.means
 	}
 	return r.code, code + ": " + r.means
 }
 
-// why reads the reasons of a status or a return: the first one's code, and all
-// free text.
+// why reads the reasons of a status or a return: the first code, and all free text.
 func why(infos []*node) (code, text string) {
 	var texts []string
 	for _, info := range infos {

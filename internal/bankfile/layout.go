@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Layout is a way to write a batch.
+// Layout is a file format for batches.
 type Layout struct {
 	Name   string
 	Title  string  // for people
-	Fields []Field // what it takes of Batch.From
+	Fields []Field // the parts of Batch.From that it uses
 	payer  func(Payer) error
 	check  func(Line) error
 	write  func(Batch, []Line) ([]byte, error)
 }
 
-// Layouts lists every layout, in the order to show them. The CSV has its usual
-// columns; CSV.Layout makes one with others.
+// Layouts lists every layout, in display order. The CSV has its usual columns; CSV.Layout
+// makes one with others.
 func Layouts() []Layout {
 	return []Layout{CSV{}.Layout(), cnabLayout(), speiLayout(), painLayout(painV03), painLayout(painV09)}
 }
 
-// Find returns the layout of a name.
+// Find returns the layout with a name.
 func Find(name string) (Layout, bool) {
 	all := Layouts()
 	i := slices.IndexFunc(all, func(l Layout) bool { return l.Name == name })
@@ -55,12 +55,12 @@ func (l Layout) CheckPayer(p Payer) error {
 	return l.payer(p)
 }
 
-// Write returns the file of a batch: the same bytes for the same batch and
-// lines. It writes all lines in their order, or nothing.
+// Write returns the file of a batch: the same bytes for the same batch and lines. It writes
+// all lines in their order, or nothing.
 //
-// Errors: no lines, a batch or payer that does not fit, two lines with one
-// reference or number, another currency, and what Check says of a line, with its
-// reference; all of them wrap a *Problem.
+// Errors: no lines, a batch or payer that does not fit, two lines with one reference or
+// number, another currency, and the errors of Check for a line, with its reference; all of
+// them wrap a *Problem.
 func (l Layout) Write(b Batch, lines []Line) ([]byte, error) {
 	if err := l.CheckPayer(b.From); err != nil {
 		return nil, fmt.Errorf("the payer's %w", err)
@@ -83,7 +83,7 @@ func (l Layout) Write(b Batch, lines []Line) ([]byte, error) {
 	return file, nil
 }
 
-// check looks at what only the whole batch shows.
+// check checks what concerns the whole batch.
 func (b Batch) check(lines []Line) error {
 	switch {
 	case !batchIDs.MatchString(b.ID):
@@ -93,9 +93,9 @@ func (b Batch) check(lines []Line) error {
 	case b.At.IsZero() || b.At.Year() < 2000 || b.At.Year() > 9999:
 		return problem("time", "of the batch is missing")
 	case !b.Currency.Valid():
-		return problem("currency", "of the batch is none")
+		return problem("currency", "of the batch is not valid")
 	case len(lines) == 0:
-		return problem("lines", "are missing: a file without any pays nobody")
+		return problem("lines", "are missing: a file without lines pays nothing")
 	}
 	references, numbers := map[string]bool{}, map[int]bool{}
 	for _, line := range lines {
@@ -103,9 +103,9 @@ func (b Batch) check(lines []Line) error {
 		case line.Amount.Currency != b.Currency:
 			return fmt.Errorf("line %s: %w", line.Reference, problem("amount", "is not in %s, as the batch is", b.Currency))
 		case references[line.Reference]:
-			return fmt.Errorf("line %s: %w", line.Reference, problem("reference", "stands twice in the batch"))
+			return fmt.Errorf("line %s: %w", line.Reference, problem("reference", "occurs twice in the batch"))
 		case line.Number != 0 && numbers[line.Number]:
-			return fmt.Errorf("line %s: %w", line.Reference, problem("number", "stands twice in the batch"))
+			return fmt.Errorf("line %s: %w", line.Reference, problem("number", "occurs twice in the batch"))
 		}
 		references[line.Reference], numbers[line.Number] = true, true
 	}
@@ -113,10 +113,10 @@ func (b Batch) check(lines []Line) error {
 	return err
 }
 
-// errSum says that a sum is larger than any file's.
+// errSum means that a sum is larger than any file can hold.
 var errSum = errors.New("the sum of the amounts has more than 18 digits")
 
-// add adds minor units, and fails above 18 digits, the most that a trailer holds.
+// add adds minor units. It fails above 18 digits, the most that a trailer holds.
 func add(sum, minor int64) (int64, error) {
 	const most = 999_999_999_999_999_999
 	if minor < 0 || minor > most-sum {

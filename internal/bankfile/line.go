@@ -13,40 +13,40 @@ import (
 
 // Line is one payout of a batch.
 type Line struct {
-	// Reference is ours: 1 to 16 upper-case letters and digits, unique in the
-	// batch. The bank's answer repeats it.
+	// Reference is ours: 1 to 16 upper-case letters and digits, unique in the batch. The
+	// bank's answer repeats it.
 	Reference string
 	// Number counts the operator's lines, 1 to 9999999, unique in the batch. It is
 	// the numeric reference of SPEI; other layouts take any number.
 	Number      int
 	Amount      money.Amount // above zero, in the batch's currency
-	Network     string       // pix, spei, iban, cbu or account, as in package destination
+	Network     string       // pix, spei, iban, cbu or account, see package destination
 	Destination string       // secret; of an account in CNAB, the check digit is last
-	Name        string       // of whoever is paid, free text
-	Document    string       // their tax id
-	BankCode    string       // their bank's: COMPE's 3 digits in CNAB, a BIC in pain.001
-	Branch      string       // with its check digit behind a dash, if it has one
+	Name        string       // the payee's, free text
+	Document    string       // the payee's tax id
+	BankCode    string       // the payee's bank: COMPE's 3 digits in CNAB, a BIC in pain.001
+	Branch      string       // with its check digit after a dash, if it has one
 	AccountType string       // current (also "") or savings
 	Country     string       // ISO 3166 alpha-2
 }
 
-// Batch is what a file holds beside its lines.
+// Batch is what a file holds besides its lines.
 type Batch struct {
 	ID       string    // 1 to 30 letters, digits and dashes; never used for another file
-	Sequence int       // of the operator's files at this bank, 1 to 999999
-	At       time.Time // when the file is written; its date and time are written as they read in its own zone
+	Sequence int       // counts the operator's files at this bank, 1 to 999999
+	At       time.Time // when the file is written; date and time are written in its own zone
 	Currency money.Currency
 	From     Payer
 }
 
-// Problem says which part of a line, batch or payer does not fit a layout. Its
-// message never repeats an account.
+// Problem says which part of a line, batch or payer does not fit a layout. Its message
+// never contains an account.
 type Problem struct {
 	Field string
 	Why   string
 }
 
-// Error makes a Problem an error.
+// Error implements error.
 func (p *Problem) Error() string { return p.Field + " " + p.Why }
 
 func problem(field, why string, args ...any) error {
@@ -59,19 +59,19 @@ var (
 	words      = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 )
 
-// notProvided stands in ISO 20022 files for a reference that nobody gave.
+// notProvided replaces a missing reference in ISO 20022 files.
 const notProvided = "NOTPROVIDED"
 
-// largest is the largest amount of a line in minor units: what 15 digits hold.
+// largest is the largest amount of a line in minor units: 15 digits.
 const largest = 999_999_999_999_999
 
-// common is what every layout asks of a line.
+// common checks what every layout requires of a line.
 func (l Line) common() error {
 	switch {
 	case !references.MatchString(l.Reference):
 		return problem("reference", "must be 1 to 16 upper-case letters and digits")
 	case l.Reference == notProvided:
-		return problem("reference", "must not be %s, which banks write where there is none", notProvided)
+		return problem("reference", "must not be %s, which banks write for a missing reference", notProvided)
 	case !l.Amount.Currency.Valid():
 		return problem("amount", "has no currency")
 	case !l.Amount.IsPositive():
@@ -85,9 +85,9 @@ func (l Line) common() error {
 	return err
 }
 
-// account is the destination in its normal form, its check digits checked.
+// account is the destination in its normal form, with valid check digits.
 func (l Line) account() (string, error) {
-	// The currency only tells package destination which rules the network has.
+	// The currency only selects the network's rules in package destination.
 	currency := map[string]string{"pix": "BRL", "spei": "MXN", "cbu": "ARS", "iban": "EUR", "account": "USD"}[l.Network]
 	if currency == "" {
 		return "", problem("network", "must be pix, spei, iban, cbu or account")
@@ -99,7 +99,7 @@ func (l Line) account() (string, error) {
 	return d.Account, nil
 }
 
-// brazilian is a CPF or CNPJ in digits alone, which is all that CNAB can hold.
+// brazilian is a CPF or CNPJ as digits only, because CNAB holds nothing else.
 func brazilian(field, text string) (string, error) {
 	if text == "" {
 		return "", problem(field, "is missing")

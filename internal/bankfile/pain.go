@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// The versions of pain.001 that are written.
+// The versions of pain.001 that we write.
 const (
 	painV03 = "03"
 	painV09 = "09"
@@ -25,7 +25,7 @@ func painLayout(version string) Layout {
 		Fields: []Field{
 			{"name", "the company's name", false},
 			{"iban", "the account that is debited", true},
-			{"account", "the same, where it has no IBAN", true},
+			{"account", "the account number, if it has no IBAN", true},
 			{"bic", "the bank's BIC", false},
 		},
 		payer: painPayer,
@@ -68,8 +68,8 @@ func painCheck(l Line) error {
 
 var countries = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// painDocument and what is in it are the elements of pain.001 that are written,
-// in the order of the schema.
+// painDocument and its parts are the elements of pain.001 that we write, in the order of
+// the schema.
 type painDocument struct {
 	XMLName xml.Name `xml:"Document"`
 	Space   string   `xml:"xmlns,attr"`
@@ -89,7 +89,7 @@ type painPayment struct {
 	Batched bool        `xml:"BtchBookg"`
 	Count   int         `xml:"NbOfTxs"`
 	Sum     string      `xml:"CtrlSum"`
-	Service *painText   `xml:"PmtTpInf>SvcLvl"` // a pointer: encoding/xml writes the parents of what is empty
+	Service *painText   `xml:"PmtTpInf>SvcLvl"` // a pointer: encoding/xml writes the parents even of empty elements
 	Date    painDate    `xml:"ReqdExctnDt"`
 	Debtor  string      `xml:"Dbtr>Nm"`
 	Account painAccount `xml:"DbtrAcct>Id"`
@@ -118,7 +118,7 @@ type painDate struct {
 	Day   string `xml:"Dt,omitempty"`
 }
 
-// painBank is a BIC, whose element has another name from version 09 on.
+// painBank is a BIC, whose element has another name since version 09.
 type painBank struct {
 	Old string `xml:"BIC,omitempty"`
 	New string `xml:"BICFI,omitempty"`
@@ -129,14 +129,14 @@ type painAccount struct {
 	Other *painText `xml:"Othr"`
 }
 
-// painText is what some elements hold: one of these.
+// painText is the content of some elements: one of these fields.
 type painText struct {
 	Code    string `xml:"Cd,omitempty"`
 	Country string `xml:"Ctry,omitempty"`
 	ID      string `xml:"Id,omitempty"`
 }
 
-// accountOf is an account by its IBAN, or else by its number.
+// accountOf is an account by its IBAN, or otherwise by its number.
 func accountOf(iban, number string) painAccount {
 	if iban != "" {
 		return painAccount{IBAN: iban}

@@ -1,26 +1,26 @@
 package bankfile
 
-// statuses are the codes of transactions that decide nothing, and what they
-// mean. ACSC is settled at the payer's side only: no proof that it arrived.
+// statuses are the status codes that decide nothing, and their meaning. ACSC is settled
+// only at the payer's side, which does not prove that the money arrived.
 var statuses = map[string]string{
 	"RCVD": "received",
 	"ACTC": "its form is right",
 	"ACCP": "the payer's data are right",
-	"ACSP": "accepted, and going on",
-	"ACSC": "debited; whether it arrived is not told",
+	"ACSP": "accepted, in progress",
+	"ACSC": "debited; it is not known whether it arrived",
 	"ACWC": "accepted with a change",
-	"ACWP": "at the payee's bank, not on the account yet",
+	"ACWP": "at the payee's bank, not yet on the account",
 	"ACFC": "accepted, and the funds are there",
 	"ACIS": "accepted, and the payment order was made",
 	"ACPD": "accepted, and passed on to clearing",
 	"PDNG": "not decided yet",
 	"PATC": "more signatures are needed",
-	"PART": "some are accepted and others not",
+	"PART": "some are accepted and some are not",
 	"BLCK": "blocked at the payee's bank",
-	"CANC": "cancelled, says the bank: look whether it was paid",
+	"CANC": "cancelled by the bank's report: find out whether it was paid",
 }
 
-// verdict is what a status comes to, and the reason behind it.
+// verdict is the result of a status, and the reason for it.
 func verdict(status, code string) (outcome Outcome, reason, means string) {
 	switch status {
 	case "ACCC":
@@ -29,11 +29,11 @@ func verdict(status, code string) (outcome Outcome, reason, means string) {
 		reason, means = explain(code)
 		return Rejected, reason, means
 	case "":
-		return Pending, "", "the bank tells no status"
+		return Pending, "", "the bank gives no status"
 	}
 	means, known := statuses[status]
 	if !known {
-		means = "no meaning of this status is known"
+		means = "the meaning of this status is not known"
 	}
 	if code != "" {
 		_, more := explain(code)
@@ -42,7 +42,7 @@ func verdict(status, code string) (outcome Outcome, reason, means string) {
 	return Pending, "", status + ": " + means
 }
 
-// readPain002 reads a report on a file that was sent.
+// readPain002 reads a report on a file that we sent.
 func readPain002(body *node) ([]Answer, error) {
 	groups := body.all("OrgnlGrpInfAndSts")
 	if len(groups) != 1 {
@@ -77,17 +77,17 @@ func readPain002(body *node) ([]Answer, error) {
 	return p.answers, nil
 }
 
-// pain002 is a report that is being read.
+// pain002 is a report while it is read.
 type pain002 struct {
 	batch   string
 	group   *node
-	created Answer // what all answers have in common
+	created Answer // the common part of all answers
 	lines   int
 	answers []Answer
 }
 
-// within fails where a report has more transactions than the file had. Fewer are
-// no fault: some banks name only those that failed.
+// within fails if a report has more transactions than the file. Fewer are fine: some banks
+// name only those that failed.
 func within(told *node, lines int) error {
 	if most, is, err := told.count(); err != nil {
 		return err
@@ -97,15 +97,15 @@ func within(told *node, lines int) error {
 	return nil
 }
 
-// overall adds the answer to all lines of a file or a block: where they are
-// refused in one, and where nothing is said of any line.
+// overall adds the answer for all lines of a file or a block: if they are refused together,
+// or if no line is reported.
 func (p *pain002) overall(n *node, element string, infos []*node, silent bool) {
 	status := told(n.value(element), 35)
 	code, text := why(infos)
 	a := p.created
 	a.Outcome, a.Reason, a.Message = verdict(status, code)
 	if a.Outcome == Paid {
-		a.Outcome, a.Message = Pending, "the bank says paid of the whole file, and names no lines"
+		a.Outcome, a.Message = Pending, "the bank reports the whole file as paid, but names no lines"
 	}
 	if a.Outcome != Rejected && !silent {
 		return
@@ -159,7 +159,7 @@ func (p *pain002) transaction(block, t *node) error {
 	a.Reference, a.Line, a.Text = reference(t.value("OrgnlEndToEndId"), t.value("OrgnlInstrId")), t.line, text
 	a.BankReference = told(t.value("AcctSvcrRef", "ClrSysRef"), 35)
 	if a.Outcome, a.Reason, a.Message = verdict(status, code); refused && a.Outcome != Rejected {
-		a.Outcome, a.Reason, a.Message = Pending, "", "the file is refused, and this line is not: ask the bank"
+		a.Outcome, a.Reason, a.Message = Pending, "", "the file is refused, but this line is not: ask the bank"
 	}
 	if a.Code = status; code != "" {
 		a.Code = code

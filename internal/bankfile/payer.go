@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Payer is the operator's account at the bank, as the bank knows it. Which
-// fields are needed, a Layout says.
+// Payer is the operator's account at the bank, as the bank knows it. The Layout says which
+// fields it needs.
 type Payer struct {
 	Name         string // of the company
 	Document     string // its tax id
 	BankCode     string // COMPE's 3 digits (CNAB)
 	BankName     string
-	Agreement    string // convênio, exactly as the bank wants it at positions 33-52 (CNAB)
+	Agreement    string // convênio, exactly as the bank requires it at positions 33-52 (CNAB)
 	Branch       string // digits
 	BranchDigit  string
 	Account      string // digits; in CNAB without the check digit
 	AccountDigit string
 	IBAN         string
 	BIC          string
-	FileVersion  string // 3 digits, where the bank's manual names others than we know (CNAB)
-	BatchVersion string // the same for batches
+	FileVersion  string // 3 digits, if the bank's manual names others than our default (CNAB)
+	BatchVersion string // likewise for batches
 }
 
-// Field is a setting that a layout takes from the operator's account.
+// Field is a setting of the operator's account that a layout uses.
 type Field struct {
 	Name     string // as Payer.Set takes it
 	Doc      string
@@ -40,9 +40,9 @@ func (p *Payer) places() map[string]*string {
 	}
 }
 
-// Set fills the field of a name, as Layout.Fields lists them.
+// Set sets the field with a name from Layout.Fields.
 //
-// Errors: a name that is none.
+// Errors: an unknown name.
 func (p *Payer) Set(name, value string) error {
 	at, ok := p.places()[name]
 	if !ok {

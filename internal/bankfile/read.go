@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Format is how an answer is written.
+// Format is the format of an answer.
 type Format string
 
 // Formats of answers.
@@ -16,11 +16,11 @@ const (
 	FormatCSV     Format = "csv"
 )
 
-// Read reads a bank's answer, whole or not at all. A CSV has the usual columns
-// and words; CSV.Read takes others.
+// Read reads a bank's answer, whole or not at all. A CSV has the usual columns and words;
+// CSV.Read reads others.
 //
-// Errors: a format that is none, and a *SyntaxError that says where and why the file
-// is not one.
+// Errors: an unknown format, and a *SyntaxError that says where and why the file cannot be
+// read.
 func Read(format Format, file []byte) ([]Answer, error) {
 	switch {
 	case len(file) > MaxSize:
@@ -32,15 +32,14 @@ func Read(format Format, file []byte) ([]Answer, error) {
 	case format == FormatCSV:
 		return CSV{}.Read(file)
 	}
-	return nil, fmt.Errorf("no answers are read in the format %q: want %s, %s, %s or %s", format,
+	return nil, fmt.Errorf("answers in the format %q are not read: want %s, %s, %s or %s", format,
 		FormatCNAB240, FormatPain002, FormatCamt054, FormatCSV)
 }
 
-// Detect tells which format an answer is in: CNAB 240 or one of ISO 20022. It
-// does not say that the file can be read, and never says CSV, whose columns
-// somebody has to name.
+// Detect detects the format of an answer: CNAB 240 or one of ISO 20022. It does not prove
+// that the file can be read, and never returns CSV, whose columns the operator has to name.
 //
-// Errors: a *SyntaxError when it is neither.
+// Errors: a *SyntaxError if it is neither.
 func Detect(file []byte) (Format, error) {
 	if len(file) > MaxSize {
 		return "", fault(0, "is larger than %d MiB", MaxSize>>20)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// record is a line of a fixed-width file. Positions are from 1 and inclusive, as
-// banks' manuals write them. The first thing that does not fit is kept in err.
+// record is a line of a fixed-width file. Positions are from 1 and inclusive, as in banks'
+// manuals. err keeps the first value that does not fit.
 type record struct {
 	bytes []byte
 	err   error
@@ -17,7 +17,7 @@ func newRecord(size int) *record {
 	return &record{bytes: []byte(strings.Repeat(" ", size))}
 }
 
-// number writes digits to the right, behind zeros. Empty is zero.
+// number writes digits right-aligned, filled with zeros. Empty is zero.
 func (r *record) number(from, to int, value string) {
 	width := to - from + 1
 	if len(value) > width || value != "" && !digits(value) {
@@ -29,7 +29,7 @@ func (r *record) number(from, to int, value string) {
 
 func (r *record) count(from, to int, n int64) { r.number(from, to, strconv.FormatInt(n, 10)) }
 
-// text writes printable ASCII to the left, before spaces.
+// text writes printable ASCII left-aligned, filled with spaces.
 func (r *record) text(from, to int, value string) {
 	plain := !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' })
 	if !plain || len(value) > to-from+1 {
@@ -45,14 +45,14 @@ func (r *record) fail(from, to int, of string) {
 	}
 }
 
-// row is a line of a fixed-width file that was read.
+// row is a line that was read from a fixed-width file.
 type row struct {
 	line  int // in the file, from 1
 	bytes []byte
 }
 
-// at is what stands from one position to another, without spaces around it.
-// Banks write ISO-8859-1: a byte is a character.
+// at is the text between two positions, without spaces around it. Banks write ISO-8859-1: a
+// byte is a character.
 func (r row) at(from, to int) string {
 	runes := make([]rune, 0, to-from+1)
 	for _, b := range r.bytes[from-1 : to] {

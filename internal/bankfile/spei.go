@@ -5,7 +5,7 @@ import "strconv"
 // speiSize is the length of a record in bytes, without the end of the line.
 const speiSize = 128
 
-// bbvaMexico is how the CLABEs of BBVA México begin.
+// bbvaMexico is the prefix of BBVA México's CLABEs.
 const bbvaMexico = "012"
 
 func speiLayout() Layout {

@@ -8,20 +8,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// whole are letters that do not come apart into a plain letter and a mark.
+// whole are letters that do not decompose into a plain letter and a mark.
 var whole = strings.NewReplacer(
 	"ß", "ss", "ẞ", "SS", "æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "ł", "l", "Ł", "L",
 	"đ", "d", "Đ", "D", "ð", "d", "Ð", "D", "þ", "th", "Þ", "TH", "ı", "i", "’", "'", "‘", "'", "–", "-", "—", "-",
 )
 
-// latin writes a text with ASCII letters, digits and the signs given. All else
-// becomes a space; spaces are single, and none stands at an end. It is cut to
-// length bytes.
+// latin writes a text with ASCII letters, digits and the given signs. Everything else
+// becomes a space; spaces are single, and not at the ends. The text is cut to length bytes.
 func latin(text, signs string, length int) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(whole.Replace(text)) {
 		switch {
-		case unicode.Is(unicode.Mn, r): // the accent that came off its letter
+		case unicode.Is(unicode.Mn, r): // the accent of a decomposed letter
 		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(signs, r)):
 			b.WriteRune(r)
 		default:
@@ -32,15 +31,15 @@ func latin(text, signs string, length int) string {
 	return strings.TrimSpace(s[:min(len(s), length)])
 }
 
-// upper is a text as fixed-width files want it: ASCII upper case, letters and
-// digits alone, because networks refuse signs. S.A. becomes SA.
+// upper is a text for fixed-width files: ASCII upper-case letters and digits only, because
+// networks refuse signs. S.A. becomes SA.
 func upper(text string, length int) string {
 	joined := strings.NewReplacer(".", "", "'", "", "’", "").Replace(text)
 	return strings.ToUpper(latin(joined, "", length))
 }
 
-// sepa is a text in the characters that banks agreed on for ISO 20022. A slash
-// is left out, because it may not stand at an end or twice.
+// sepa is a text in the characters that banks agreed on for ISO 20022. A slash is left out,
+// because it must not be at an end or doubled.
 func sepa(text string, length int) string { return latin(text, "-?:().,'+", length) }
 
 // named says why a name cannot be written, or nil.
@@ -54,7 +53,7 @@ func named(name, written string) error {
 	return nil
 }
 
-// told is a text of the bank's, short and without what no terminal should see.
+// told is a short text of the bank's, without control characters for a terminal.
 func told(text string, length int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -17,14 +17,14 @@ const (
 	// elements is how many elements an XML file may have: thirty times what a large
 	// batch needs.
 	elements = 1_000_000
-	// depth is how deep they may stand in each other.
+	// depth is how deep they may be nested.
 	depth = 40
-	// pieces is how long a text may be, in bytes, that comments cut into pieces.
+	// pieces is the longest text, in bytes, that comments may split.
 	pieces = 4096
 )
 
-// node is an element by its local name: banks' national variants of a message
-// have other namespaces and the same elements.
+// node is an element by its local name: banks' national variants of a message use other
+// namespaces but the same elements.
 type node struct {
 	name, space string
 	currency    string // the attribute Ccy, of amounts
@@ -33,8 +33,8 @@ type node struct {
 	children    []*node
 }
 
-// parseXML reads a document whole. It takes no document type, and thereby no
-// entities but those of XML itself.
+// parseXML reads a whole document. It accepts no document type, and so only XML's own
+// entities.
 func parseXML(file []byte) (*node, error) {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\ufeff"))))
 	d.CharsetReader = charset
@@ -55,7 +55,7 @@ func parseXML(file []byte) (*node, error) {
 		}
 		switch t := token.(type) {
 		case xml.Directive:
-			return nil, fault(line, "a document type is not taken")
+			return nil, fault(line, "a document type is not accepted")
 		case xml.StartElement:
 			count++
 			n := &node{name: strings.Clone(t.Name.Local), space: t.Name.Space, line: line}
@@ -68,7 +68,7 @@ func parseXML(file []byte) (*node, error) {
 			case count > elements:
 				return nil, fault(line, "there are more than %d elements", elements)
 			case len(open) >= depth:
-				return nil, fault(line, "the elements stand more than %d deep", depth)
+				return nil, fault(line, "the elements are nested more than %d deep", depth)
 			case len(open) > 0:
 				open[len(open)-1].children = append(open[len(open)-1].children, n)
 			case root != nil:
@@ -88,7 +88,7 @@ func parseXML(file []byte) (*node, error) {
 				return nil, fault(line, "there is text outside of the root element")
 			}
 			n := open[len(open)-1]
-			if n.text != "" && len(n.text)+len(text) > pieces { // adding them up would take long
+			if n.text != "" && len(n.text)+len(text) > pieces { // joining them would take long
 				return nil, fault(line, "the text of %s is long and in pieces", told(n.name, 40))
 			}
 			n.text += text
@@ -144,11 +144,11 @@ func (n *node) value(paths ...string) string {
 	return ""
 }
 
-// unique fails where an element stands twice that decides what a file means.
+// unique fails if an element occurs twice that decides the meaning of a file.
 func (n *node) unique(names ...string) error {
 	for _, name := range names {
 		if found := n.all(name); len(found) > 1 {
-			return fault(found[1].line, "%s stands twice in one %s", name, n.name)
+			return fault(found[1].line, "%s occurs twice in one %s", name, n.name)
 		}
 	}
 	return nil
@@ -157,14 +157,14 @@ func (n *node) unique(names ...string) error {
 // decimals is an amount of ISO 20022: up to 18 digits, no sign.
 var decimals = regexp.MustCompile(`^[0-9]{1,15}(?:\.[0-9]{0,5})?$`)
 
-// amount reads an element with a currency. A nil one is no amount.
+// amount reads an element with a currency. A nil element is no amount.
 func (n *node) amount() (money.Amount, error) {
 	if n == nil {
 		return money.Amount{}, nil
 	}
 	currency, err := money.ParseCurrency(n.currency)
 	if err != nil {
-		return money.Amount{}, fault(n.line, "the currency of %s is none", n.name)
+		return money.Amount{}, fault(n.line, "the currency of %s is not valid", n.name)
 	}
 	return n.in(currency)
 }
@@ -176,7 +176,7 @@ func (n *node) in(currency money.Currency) (money.Amount, error) {
 		text = "0" + text
 	}
 	if !decimals.MatchString(n.text) {
-		return money.Amount{}, fault(n.line, "%s is no amount", n.name)
+		return money.Amount{}, fault(n.line, "%s is not an amount", n.name)
 	}
 	a, err := money.Parse(text, currency)
 	if err != nil || a.Minor > largest {

@@ -26,16 +26,16 @@ import (
 	"github.com/cascadapay/cascada/client"
 )
 
-// Shop is the credentials of one shop that payments are taken for. It is to be
-// used for nothing else, or what it lists in the end is not what was counted.
+// Shop is the credentials of a shop whose payments are measured. Use it for nothing else,
+// or the payments that it lists in the end differ from those counted.
 type Shop struct{ Publishable, Secret string }
 
-// Auth is what a payment's request carries.
+// Auth is how a payment's request authenticates.
 type Auth string
 
 // The ways to authenticate.
 const (
-	Token Auth = "token" // an access token of /auth/token, made before the run
+	Token Auth = "token" // an access token from /auth/token, made before the run
 	Key   Auth = "key"   // the raw secret key
 )
 
@@ -48,23 +48,23 @@ type Config struct {
 	Duration    time.Duration // measured
 	Method      string        // paymentMethodId
 	Amount      string        // USD
-	Idempotency bool          // a key of its own on each request
-	Rate        float64       // payments a second, at even times; 0: as many as the connections take
-	Webhooks    bool          // subscribe every shop, and await the events
-	DeadPercent int           // of the endpoints: half refuse, half never answer
-	SlowPercent int           // of the endpoints: they answer after 9 s
-	VerifyAll   bool          // verify every delivery's signature, not some
-	// Progress is told how the run goes, each time ProgressEvery has passed. Nil: nobody is.
+	Idempotency bool          // send a unique Idempotency-Key with each request
+	Rate        float64       // payments a second, evenly spaced; 0: as many as the connections can send
+	Webhooks    bool          // subscribe every shop, and wait for the events
+	DeadPercent int           // share of the endpoints: half refuse, half never answer
+	SlowPercent int           // share of the endpoints: they answer after 9 s
+	VerifyAll   bool          // verify every delivery's signature, not a sample
+	// Progress, if set, is called with the state of the run, each ProgressEvery.
 	Progress      func(Progress)
 	ProgressEvery time.Duration
 	Auth          Auth
-	ServerPID     int // 0: the server process is not looked at
-	// WAL returns how much the database has written to its log since it was
-	// made, in bytes. Nil where there is none.
+	ServerPID     int // 0: the server process is not measured
+	// WAL returns how many bytes the database has written to its log since its creation. Nil
+	// if there is no such log.
 	WAL func(context.Context) (int64, error)
 }
 
-// checked returns the configuration with its URL in the form we use.
+// checked returns the configuration with its URL in a normal form.
 func (c Config) checked() (Config, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
@@ -97,7 +97,7 @@ func (c Config) checked() (Config, error) {
 
 const (
 	maxConnections = 0xffff // four hex digits of an order id
-	// graceTime is how long a request under way may take after the end.
+	// graceTime is how long open requests may take after the end.
 	graceTime = 30 * time.Second
 	// awaitTime is how long events may take to arrive after the end.
 	awaitTime = 30 * time.Second
@@ -110,7 +110,7 @@ func (c Config) Check() error {
 	return err
 }
 
-// Run drives the service and returns what it measured.
+// Run puts load on the service and returns the measurements.
 func Run(ctx context.Context, c Config) (r Result, err error) {
 	if c, err = c.checked(); err != nil {
 		return r, err
@@ -126,8 +126,8 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 		}
 		s.verifyAll = c.VerifyAll
 		defer s.close()
-		// Also after an interrupt: or the server would knock for days at a sink
-		// that is gone.
+		// Also after an interrupt: otherwise the server would retry for days to reach a sink that
+		// is gone.
 		defer func() { err = errors.Join(err, unsubscribe(context.WithoutCancel(ctx), shops)) }()
 		if err := subscribe(ctx, shops, s); err != nil {
 			return r, err
@@ -174,8 +174,8 @@ func login(ctx context.Context, c Config) ([]*shop, client.Pong, error) {
 	return shops, pong, err
 }
 
-// subscribe sends every event of the shops to the sink, of those that every version knows: results
-// of two versions are compared.
+// subscribe sends the shops' events to the sink, but only those that every version knows,
+// because results of two versions are compared.
 func subscribe(ctx context.Context, shops []*shop, s *sink) error {
 	for i, shop := range shops {
 		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, EventsVersion: client.FirstEvents, Description: "cascada bench"})
@@ -201,7 +201,7 @@ func unsubscribe(ctx context.Context, shops []*shop) error {
 	return nil
 }
 
-// listed counts what the service itself says it has taken.
+// listed counts the payments by the service's own lists.
 func listed(ctx context.Context, shops []*shop) (int64, error) {
 	var total int64
 	for _, shop := range shops {
@@ -214,12 +214,12 @@ func listed(ctx context.Context, shops []*shop) (int64, error) {
 	return total, nil
 }
 
-// measured is what a run has counted.
+// measured is the counts of a run.
 type measured struct {
-	from, until   time.Time // the window that counts
+	from, until   time.Time // the measured window
 	workers       []*worker
 	before, after sample
-	progress      *progress // nil where nobody is told
+	progress      *progress // nil if there is no progress to report
 }
 
 // load runs the connections and takes samples at both ends of the window.
@@ -261,7 +261,7 @@ func (m *measured) watch(ctx context.Context, c Config) (err error) {
 		select {
 		case <-time.After(time.Until(at.time)):
 		case <-ctx.Done():
-			return nil // load tells
+			return nil // load returns the error
 		}
 		var sampleErr error
 		*at.into, sampleErr = takeSample(ctx, c)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Progress is how a run goes.
+// Progress is the state of a run.
 type Progress struct {
 	Elapsed             time.Duration // since its start
-	Payments            int64         // replies 201 since the last time it was told
+	Payments            int64         // replies 201 since the last report
 	P50Ms, P99Ms, MaxMs float64       // of these
 	Errors              int64         // since the start: all other replies, and broken connections
 	Taken, Events       int64         // since the start: replies 201, and payments whose event arrived
@@ -22,17 +22,17 @@ func (p Progress) String() string {
 		p.Elapsed.Round(time.Second), p.Payments, p.P50Ms, p.P99Ms, p.MaxMs, p.Taken, p.Events, p.Errors)
 }
 
-// progress gathers what Progress tells. A nil one gathers nothing, at no cost.
+// progress gathers the data of Progress. A nil one gathers nothing, at no cost.
 type progress struct {
 	began time.Time
 	sink  *sink // nil without webhooks
 
-	mu            sync.Mutex // owns what follows
-	latencies     []uint32   // µs, since it was last told
+	mu            sync.Mutex // guards what follows
+	latencies     []uint32   // µs, since the last report
 	taken, errors int64
 }
 
-// took counts a payment that took so many µs.
+// took counts a payment that took us microseconds.
 func (p *progress) took(us uint32) {
 	if p == nil {
 		return
@@ -43,7 +43,7 @@ func (p *progress) took(us uint32) {
 	p.latencies = append(p.latencies, us)
 }
 
-// failed counts what was no payment.
+// failed counts a reply that is not a payment.
 func (p *progress) failed() {
 	if p == nil {
 		return
@@ -53,7 +53,7 @@ func (p *progress) failed() {
 	p.errors++
 }
 
-// tell tells until the returned function is called, which waits for its end.
+// tell reports progress until stop is called; stop waits for its end.
 func (p *progress) tell(c Config) (stop func()) {
 	over := make(chan struct{})
 	var telling sync.WaitGroup
@@ -75,7 +75,7 @@ func (p *progress) tell(c Config) (stop func()) {
 	}
 }
 
-// next is what there is to tell now, and begins anew.
+// next returns the data since the last report, and starts again.
 func (p *progress) next() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Settings is how a run was made, so that its figures can be compared.
+// Settings is how a run was made, so that its results can be compared.
 type Settings struct {
 	URL         string  `json:"url"`
 	Merchants   int     `json:"merchants"`
@@ -25,17 +25,17 @@ type Settings struct {
 	SlowPercent int     `json:"slowPercent"`
 	Auth        Auth    `json:"auth"`
 	APIVersion  string  `json:"apiVersion"`
-	ServerBuild string  `json:"serverBuild"` // "" unless its process was given
+	ServerBuild string  `json:"serverBuild"` // "" unless its process id was given
 	Database    string  `json:"database"`    // the caller fills it in
 	CPUs        int     `json:"cpus"`
 	GOMAXPROCS  int     `json:"gomaxprocs"` // the generator's
 }
 
-// Result is what a run measured.
+// Result is the measurements of a run.
 type Result struct {
 	Settings Settings `json:"settings"`
 
-	// Payments are the replies 201 within the window, and what follows is of them.
+	// Payments are the replies 201 within the window; the following fields are about them.
 	Payments  int64   `json:"payments"`
 	PerSecond float64 `json:"perSecond"`
 	P50Ms     float64 `json:"p50Ms"`
@@ -43,13 +43,13 @@ type Result struct {
 	P99Ms     float64 `json:"p99Ms"`
 	MaxMs     float64 `json:"maxMs"`
 
-	// Of the whole run, warm-up and tail included.
+	// For the whole run, with warm-up and tail.
 	Taken    int64            `json:"taken"`    // replies 201
 	Listed   int64            `json:"listed"`   // payments that the service lists afterwards
 	Statuses map[string]int64 `json:"statuses"` // of the replies 201
-	Errors   map[string]int64 `json:"errors"`   // all else, by status and code
+	Errors   map[string]int64 `json:"errors"`   // all others, by status and code
 
-	// Within the window. What errors cost is in it, and divided by the payments.
+	// Within the window. The cost of errors is included, and divided by the payments.
 	BytesSent     int64   `json:"bytesSent"`
 	BytesReceived int64   `json:"bytesReceived"`
 	GeneratorUs   float64 `json:"generatorCpuUsPerPayment"`
@@ -63,9 +63,9 @@ type Result struct {
 	Webhooks *Webhooks `json:"webhooks,omitempty"`
 }
 
-// Webhooks is what arrived of the payment.completed events. A delay is from
-// the event's createdAt, which is taken before its commit and told in whole
-// milliseconds, to the arrival, of events created within the window.
+// Webhooks is the payment.completed events that arrived. A delay is from the event's
+// createdAt (set before its commit, in whole milliseconds) to the arrival, for events
+// created within the window.
 type Webhooks struct {
 	Delivered         int64   `json:"delivered"` // payments, whole run
 	PerSecond         float64 `json:"perSecond"` // arrivals within the window
@@ -74,17 +74,17 @@ type Webhooks struct {
 	DelayMaxMs        float64 `json:"delayMaxMs"`
 	LastAfterSeconds  float64 `json:"lastAfterSeconds"` // from the window's end
 	Missing           int64   `json:"missing"`          // completed payments without an event
-	Unexpected        int64   `json:"unexpected"`       // events of payments whose reply we did not get
-	Duplicates        int64   `json:"duplicates"`       // an event that came again
+	Unexpected        int64   `json:"unexpected"`       // events of payments whose reply did not arrive
+	Duplicates        int64   `json:"duplicates"`       // repeated events
 	Doubled           int64   `json:"doubled"`          // a second payment.completed of one payment
 	OtherEvents       int64   `json:"otherEvents"`
 	SignaturesChecked int64   `json:"signaturesChecked"`
 	SignaturesBad     int64   `json:"signaturesBad"`
 	Malformed         int64   `json:"malformed"`
-	Troubled          int64   `json:"troubled"` // deliveries that silent and slow endpoints got
+	Troubled          int64   `json:"troubled"` // deliveries to silent and slow endpoints
 }
 
-// result adds up what the connections counted.
+// result sums the counts of the connections.
 func (m *measured) result(c Config) Result {
 	r := Result{Statuses: map[string]int64{}, Errors: map[string]int64{}}
 	var latencies []uint32
@@ -122,8 +122,8 @@ func (m *measured) result(c Config) Result {
 	return r
 }
 
-// percentile is the value that p percent of the sorted ones do not exceed, in
-// milliseconds; 0 of none.
+// percentile is the value that p percent of the sorted values do not exceed, in
+// milliseconds; 0 if there are none.
 func percentile(sorted []uint32, p int) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -132,7 +132,7 @@ func percentile(sorted []uint32, p int) float64 {
 	return float64(sorted[max(rank, 1)-1]) / 1000
 }
 
-// Problems says what a reader must not overlook; none after a clean run.
+// Problems lists what a reader must not overlook; empty after a clean run.
 func (r Result) Problems() []string {
 	var list []string
 	add := func(format string, n int64) {
@@ -198,7 +198,7 @@ func (r Result) Write(out io.Writer) error {
 	return t.Flush()
 }
 
-// ratio is 0 of nothing: a cost without a payment is no cost of a payment.
+// ratio is a/b, or 0 without payments.
 func ratio(a, b int64) float64 {
 	if b == 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// sample is what is read of the machine at one end of the window. It is read
-// from Linux's /proc; elsewhere only the generator's own part is there.
+// sample is the measurements of the machine at one end of the window, from Linux's /proc;
+// elsewhere only the generator's own part is set.
 type sample struct {
 	generator  time.Duration // CPU of this process
 	server     time.Duration // CPU of the server process
@@ -54,7 +54,7 @@ func cpu(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the server's CPU time: %w", err)
 	}
-	// The name, in parentheses, may have spaces; fields are counted behind it.
+	// The name, in parentheses, may contain spaces, so fields are counted after it.
 	_, after, _ := bytes.Cut(text[bytes.LastIndexByte(text, ')')+1:], []byte(" "))
 	fields := strings.Fields(string(after))
 	const utime, stime = 14 - 3, 15 - 3 // numbered from 1, of which two are cut off
@@ -92,8 +92,8 @@ func resident(pid int) (int64, error) {
 	return 0, fmt.Errorf("read the server's memory: process %d has none", pid)
 }
 
-// machine is the time that all CPUs were busy and idle since the start; zero
-// where /proc does not tell.
+// machine is how long all CPUs were busy and idle since the start; zero if /proc has no
+// data.
 func machine() (busy, idle time.Duration) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -114,8 +114,8 @@ func machine() (busy, idle time.Duration) {
 	return busy, idle
 }
 
-// build names the program of a process: its version, revision and Go. "" where
-// it cannot be read.
+// build names the program of a process: its version, revision and Go. "" if it cannot be
+// read.
 func build(pid int) string {
 	if pid <= 0 {
 		return ""

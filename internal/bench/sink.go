@@ -16,45 +16,45 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// verifyEach is how many deliveries there are to one whose signature is
-// verified; each shop's first is too.
+// verifyEach is how many deliveries there are for one whose signature is verified; each
+// shop's first one is verified too.
 const verifyEach = 64
 
-// sink is an endpoint for webhooks on loopback: a server that does as little
-// as it can. It takes each delivery and counts.
+// sink is a webhook endpoint on loopback: a server that does as little as possible. It
+// accepts each delivery and counts.
 type sink struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 	kinds    []kind        // by shop
 	ending   chan struct{} // closed when the sink closes
 
-	verifyAll bool // every signature, not some
+	verifyAll bool // verify every signature, not a sample
 
-	mu          sync.Mutex // owns what follows
+	mu          sync.Mutex // guards what follows
 	conns       map[net.Conn]struct{}
 	closed      bool
-	from, until time.Time // the window that counts
+	from, until time.Time // the measured window
 	secrets     []string  // by shop
-	verified    []bool    // by shop: its first delivery was
+	verified    []bool    // by shop: its first delivery was verified
 	got         tally
 }
 
-// tally is what arrived.
+// tally is the deliveries that arrived.
 type tally struct {
 	completed  map[string]string // the id of the first payment.completed that arrived, by payment
 	delays     []uint32          // µs, of events created within the window
 	inside     int64             // payment.completed that arrived within the window
-	duplicates int64             // the same event again
+	duplicates int64             // repeated events
 	doubled    int64             // another payment.completed of a payment that had one
 	others     int64             // events other than payment.completed
 	checked    int64             // signatures
 	bad        int64             // signatures
-	malformed  int64             // requests that are no delivery, and connections that failed
-	troubled   int64             // deliveries to endpoints that are silent or slow
+	malformed  int64             // requests that are not deliveries, and failed connections
+	troubled   int64             // deliveries to silent or slow endpoints
 	lastAt     time.Time
 }
 
-// listen starts a sink whose endpoints behave as they are told. Close it.
+// listen starts a sink whose endpoints behave as kinds says. The caller must close it.
 func listen(kinds []kind) (*sink, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *sink) url(shop int) string {
 	return fmt.Sprintf("http://%s/%d", s.listener.Addr(), shop)
 }
 
-// kind is how a shop's endpoint behaves; one that was not told is well.
+// kind is the behaviour of a shop's endpoint; healthy by default.
 func (s *sink) kind(shop int) kind {
 	if shop < 0 || shop >= len(s.kinds) {
 		return well
@@ -105,7 +105,7 @@ func (s *sink) accept() {
 		}
 		s.mu.Lock()
 		switch {
-		case err != nil: // as when the process has too many files open
+		case err != nil: // for example, when the process has too many open files
 			s.got.malformed++
 		case s.closed:
 			_ = conn.Close()
@@ -159,7 +159,7 @@ func (s *sink) serve(conn net.Conn) {
 	}
 }
 
-// hold lets a delivery wait at an endpoint that is silent or slow.
+// hold makes a delivery wait at a silent or slow endpoint.
 func (s *sink) hold(shop int) {
 	s.mu.Lock()
 	s.got.troubled++
@@ -270,8 +270,8 @@ func (s *sink) check(d delivery, secret string, now time.Time) {
 	}
 }
 
-// await waits until the event of every completed payment is in, and compares:
-// payment by payment, not only their number.
+// await waits until the event of every completed payment has arrived, and compares payment
+// by payment, not only their number.
 func (s *sink) await(ctx context.Context, m *measured) *Webhooks {
 	made := map[string]struct{}{}
 	for _, w := range m.workers {

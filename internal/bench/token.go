@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// token exchanges a shop's keys for an access token. The typed client keeps
-// its tokens to itself, so this is done by hand. A token that would expire
-// during the run is refused: the hot path renews nothing.
+// token exchanges a shop's keys for an access token. The typed client does not expose its
+// tokens. A token that would expire during the run is refused: the hot path renews nothing.
 func token(ctx context.Context, c Config, keys Shop) (string, error) {
 	body, err := json.Marshal(map[string]string{"apiKey": keys.Publishable, "secretKey": keys.Secret})
 	if err != nil {

@@ -2,27 +2,26 @@ package bench
 
 import "time"
 
-// kind is how an endpoint behaves.
+// kind is the behaviour of an endpoint.
 type kind int
 
-// The kinds of endpoints. What is sent to one that is not well is not counted
-// among the events: it is there to get in the way of the others.
+// The kinds of endpoints. Events to unhealthy endpoints are not counted: they are there to
+// disturb the others.
 const (
 	well    kind = iota
-	refused      // nobody listens
-	silent       // takes the delivery and never answers
+	refused      // nothing listens there
+	silent       // accepts the delivery and never answers
 	slow         // answers after slowAnswer
 )
 
-// slowAnswer is just within the ten seconds that a delivery may take.
+// slowAnswer is just below the ten seconds that a delivery may take.
 const slowAnswer = 9 * time.Second
 
-// refusedURL is an address where nobody listens.
+// refusedURL is an address where nothing listens.
 const refusedURL = "http://127.0.0.1:1/"
 
-// kinds says how each shop's endpoint behaves: the given percentages of them
-// are dead, half refusing and half silent, or slow, and at least one of a kind
-// that is asked for.
+// kinds is the behaviour of each shop's endpoint: the given percentages are dead, half
+// refusing and half silent, or slow, with at least one of each requested kind.
 func (c Config) kinds() []kind {
 	list := make([]kind, len(c.Shops))
 	share := func(percent int) int {
@@ -41,8 +40,8 @@ func (c Config) kinds() []kind {
 	return list
 }
 
-// pace is when a connection sends: at even times, all connections together at
-// the rate. Without a rate it sends as soon as it can.
+// pace is when a connection sends: evenly spaced, all connections together at the rate.
+// Without a rate it sends as soon as it can.
 type pace struct {
 	every time.Duration
 	next  time.Time
@@ -57,10 +56,9 @@ func newPace(c Config, connection int, began time.Time) pace {
 	return pace{every, began.Add(every * time.Duration(connection) / time.Duration(c.Connections))}
 }
 
-// wait returns when the next payment is to be sent, once that is so or when it
-// comes after the end. One that
-// is late counts from when it should have been sent: what it waited for the one
-// before is a delay that a caller would see.
+// wait returns when the next payment is to be sent, as soon as it is that time or after the
+// end. A late payment counts from the time at which it should have been sent: a caller
+// would see that wait as a delay.
 func (p *pace) wait(done, until time.Time) time.Time {
 	if p.every == 0 {
 		return done

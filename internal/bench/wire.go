@@ -15,9 +15,9 @@ import (
 // apiPath is the API's root below the service's address.
 const apiPath = "/api/v1"
 
-// An order id is "b", eight hex digits of the run, and of the connection and
-// its request four and eight: b6560c1a0-003f-0000002a. It is never used twice,
-// so it serves as the idempotency key too.
+// An order id is "b" and hex digits: eight of the run, four of the connection and eight of
+// its request: b6560c1a0-003f-0000002a. It is unique, so it serves as the idempotency key
+// too.
 const (
 	orderRun        = 1
 	orderConnection = 10
@@ -39,8 +39,8 @@ func putHex(into []byte, n uint64) {
 	}
 }
 
-// template is the bytes of a shop's request. Only the order id differs from
-// one request to the next; marks is where it stands.
+// template is the bytes of a shop's request. Only the order id differs between requests;
+// marks are its places.
 type template struct {
 	text  []byte
 	marks []int
@@ -49,7 +49,7 @@ type template struct {
 // mark is an order id that no request has.
 const mark = "b________-____-________"
 
-// document satisfies the sandbox methods that ask for the buyer's document.
+// document holds documents for the sandbox methods that require the buyer's.
 var document = map[string]string{"sbx_pix": "52998224725", "sbx_spei": "GODE561231GR8"}
 
 func newTemplate(c Config, bearer string) template {
@@ -59,7 +59,7 @@ func newTemplate(c Config, bearer string) template {
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {
-		// An amount that is no number goes as it is: the service refuses it.
+		// An amount that is not a number is sent as it is: the service refuses it.
 		body = fmt.Appendf(nil, `{"amount":%q,"paymentMethodId":%q,"merchantOrderId":%q}`, c.Amount, c.Method, mark)
 	}
 	head := "POST " + apiPath + "/payments HTTP/1.1\r\n" +
@@ -91,18 +91,18 @@ func (t template) fill(buffer, order []byte) []byte {
 }
 
 const (
-	// readerSize holds a reply whole: one has about 1.5 KB.
+	// readerSize holds a whole reply of about 1.5 KB.
 	readerSize = 8 << 10
-	// maxBody bounds what is read of a reply.
+	// maxBody is the most bytes that are read of a reply.
 	maxBody = 1 << 20
 )
 
 var errMalformed = errors.New("the reply is not HTTP as we know it")
 
-// reply is what we look at of a reply.
+// reply is the part of a reply that we look at.
 type reply struct {
 	status   int
-	body     []byte // its first bytes at most; valid until the next read
+	body     []byte // its first bytes; valid until the next read
 	size     int    // all of it on the wire
 	replayed bool   // Idempotency-Replayed: true
 	last     bool   // the server closes the connection
@@ -177,7 +177,7 @@ func (p *reply) readBody(r *bufio.Reader, length int) error {
 	return err
 }
 
-// readChunks gathers the body in scratch, as far as it has room.
+// readChunks gathers the body in scratch, up to its capacity.
 func (p *reply) readChunks(r *bufio.Reader, scratch []byte) error {
 	p.body = scratch[:0]
 	for total := 0; ; {
@@ -192,7 +192,7 @@ func (p *reply) readChunks(r *bufio.Reader, scratch []byte) error {
 			return errMalformed
 		}
 		if length == 0 {
-			// We send no TE: there are no trailers.
+			// We send no TE header, so there are no trailers.
 			end, err := r.ReadSlice('\n')
 			p.size += len(end)
 			return err
@@ -210,9 +210,9 @@ func (p *reply) readChunks(r *bufio.Reader, scratch []byte) error {
 	}
 }
 
-// text returns the string that follows key in JSON, without its quotes, or
-// nil. It is no parser: it finds the first such key at any depth, and knows no
-// escapes, which ids, codes and times do not have.
+// text returns the string after key in JSON, without its quotes, or nil. It is not a
+// parser: it finds the first such key at any depth, and knows no escapes, which ids, codes
+// and times do not have.
 func text(body []byte, key string) []byte {
 	i := bytes.Index(body, []byte(key))
 	if i < 0 {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// redialPause is between two tries to connect.
+// redialPause is the pause between two tries to connect.
 const redialPause = 50 * time.Millisecond
 
-// expectedRate is how many payments a second room is made for on one
-// connection; beyond it the slice grows.
+// expectedRate is the rate on one connection, in payments a second, for which memory is
+// reserved; above it the slice grows.
 const expectedRate = 1000
 
-// room is how many payments one connection is expected to make.
+// room is the expected number of payments on one connection.
 func (c Config) room() int {
 	each := float64(expectedRate)
 	if c.Rate > 0 {
@@ -29,8 +29,8 @@ func (c Config) room() int {
 	return int((c.Duration.Seconds() + 1) * each)
 }
 
-// worker is one connection: it sends a payment, awaits the reply, and goes on.
-// Only its goroutine touches it until it ends.
+// worker is one connection: it sends a payment, waits for the reply, and continues. Only
+// its goroutine touches it until it ends.
 type worker struct {
 	address   string
 	templates []template
@@ -40,13 +40,13 @@ type worker struct {
 	keep      []bool // by template: whether its payments' ids are kept, to compare with the events
 	pace      pace
 
-	from, until time.Time // the window that counts
-	progress    *progress // nil where nobody is told
+	from, until time.Time // the measured window
+	progress    *progress // nil if there is no progress to report
 
 	latencies     []uint32 // µs, of payments within the window
 	taken         int64    // payments, also outside the window
 	statuses      map[string]int64
-	failures      map[string]int64 // all else that came back, also outside the window
+	failures      map[string]int64 // all other replies, also outside the window
 	completed     []string         // ids, with keepIDs
 	sent, arrived int64            // bytes within the window
 }
@@ -63,7 +63,7 @@ func newWorker(number int, run uint64, address string, templates []template, m *
 	return w
 }
 
-// work drives connections, one after the other, until the window ends.
+// work opens connections, one after the other, until the window ends.
 func (w *worker) work(ctx context.Context) {
 	dialer := net.Dialer{Timeout: graceTime}
 	for ctx.Err() == nil && time.Now().Before(w.until) {
@@ -81,14 +81,14 @@ func (w *worker) work(ctx context.Context) {
 			w.fail("connection", err)
 		}
 		stop()
-		_ = conn.Close() // nothing is under way on it
+		_ = conn.Close() // nothing is in progress on it
 	}
 }
 
 // converse sends payments over a connection until the window ends, the server
 // closes it, or it breaks.
 func (w *worker) converse(conn net.Conn) error {
-	// One deadline for all: setting one for each request costs.
+	// One deadline for all requests, because setting one for each is slow.
 	if err := conn.SetDeadline(w.until.Add(graceTime)); err != nil {
 		return err
 	}
@@ -154,8 +154,8 @@ func (w *worker) note(p reply, shop int, began, ended time.Time, sent int) {
 	}
 }
 
-// fail counts what kept a payment's reply from us: whether it was taken is not
-// known.
+// fail counts the reason why a payment's reply is missing: it is not known whether the
+// payment was made.
 func (w *worker) fail(what string, err error) {
 	reason := "failed"
 	switch {

@@ -61,7 +61,7 @@ func Sandbox() []acquirer.Rail {
 	return rails
 }
 
-// How long a shopper has. Others are written as a number of days.
+// How long a shopper has to pay. Other windows are written as a number of days.
 const (
 	day     = 24 * time.Hour
 	threeDS = 30 * time.Minute // A bank's 3-D Secure page, with time to find the phone.
@@ -84,7 +84,7 @@ type row struct {
 	limits   []acquirer.Limit
 	fee      money.Fee
 	window   time.Duration
-	document string // Only where the rail itself wants it, not where one provider does.
+	document string // Only if the rail itself requires it, not if only one provider does.
 }
 
 func (r row) rail(country string) acquirer.Rail {
@@ -140,7 +140,7 @@ func in(c money.Currency) func(low, high int64) []acquirer.Limit {
 	}
 }
 
-// both is for a rail that takes two currencies, the default one first.
+// both is for a rail that accepts two currencies, the default one first.
 func both(first, second []acquirer.Limit) []acquirer.Limit {
 	return append(first, second...)
 }

@@ -9,8 +9,8 @@ import "github.com/cascadapay/cascada/internal/money"
 // A comment above a row says where a bound comes from when it is a rule rather
 // than a habit.
 
-// brands is the name of the card rail of a country: what every acquirer there
-// takes. Local brands are rails of their own, since few providers reach them.
+// brands is the name of a country's card rail: the brands that every acquirer there
+// accepts. Local brands are rails of their own, because few providers reach them.
 const brands = "Visa, Mastercard, American Express"
 
 func argentina() market {
@@ -62,7 +62,7 @@ func chile() market {
 	clp := in(money.CLP)
 	return market{"CHL", []row{
 		{"bank.khipu.CHL", "bank_transfer", "Khipu", clp(1_000, 5_000_000), fee(150, 0), day, "RUT"},
-		// The most that goes between banks at once.
+		// The most that can be sent between banks at once.
 		{"bank.tef.CHL", "bank_transfer", "Transferencia electrónica (TEF)", clp(1_000, 7_000_000), fee(100, 20), day, "RUT"},
 		{"wallet.mercadopago.CHL", "wallet", "Mercado Pago", clp(1_000, 2_000_000), fee(319, 0), inApp, ""},
 		{"wallet.mach.CHL", "wallet", "MACH", clp(500, 1_000_000), fee(250, 0), inApp, ""},
@@ -151,7 +151,7 @@ func honduras() market {
 func mexico() market {
 	mxn := in(money.MXN)
 	return market{"MEX", []row{
-		// The RFC is asked for because the sandbox asks for it.
+		// It asks for the RFC because the sandbox does.
 		{"spei.MEX", "spei", "SPEI", mxn(10, 1_000_000), fee(0, 50), day, "RFC"},
 		// The most that Banco de México allows.
 		{"bank.codi.MEX", "bank_transfer", "CoDi", mxn(1, 8_000), fee(50, 0), inApp, ""},
@@ -185,7 +185,7 @@ func panama() market {
 func peru() market {
 	pen, usd := in(money.PEN), in(money.USD)
 	return market{"PER", []row{
-		// The most that the clearing house (CCE) takes.
+		// The most that the clearing house (CCE) accepts.
 		{"bank.cce.PER", "bank_transfer", "Transferencia inmediata (CCE)", pen(1, 30_000), fee(150, 30), day, "DNI"},
 		{"bank.bcp.PER", "bank_transfer", "BCP", pen(1, 43_000), fee(250, 30), day, "DNI"},
 		// The most an account may be set to send in a day.
@@ -239,8 +239,8 @@ func uruguay() market {
 	}}
 }
 
-// abroad is the card of a shopper from outside the region. Its country is the
-// one of a payment that names none (PAY-16), which lands here.
+// abroad is the card of a shopper from outside the region. Its country is the country of a
+// payment that names none (PAY-16).
 func abroad() market {
 	usd := in(money.USD)
 	return market{"USA", []row{

@@ -18,8 +18,8 @@ type bankView struct {
 	PayURL  string
 }
 
-// bank shows the simulated bank of a sandbox payment. One of a real
-// provider has none.
+// bank shows the simulated bank of a sandbox payment. Payments at a real provider have
+// none.
 func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// decide plays what was chosen and goes back to the payment's page.
+// decide applies the chosen result and goes back to the payment's page.
 func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	if err := r.ParseForm(); err != nil {
@@ -49,6 +49,6 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	if _, err := p.app.Sandbox.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
 		return err
 	}
-	p.see(w, r, "/pay/"+id) // its page tells how it stands, also where somebody was faster
+	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// forever lets a browser keep what its address names by what is in it.
+// forever lets a browser keep a file whose address changes with its contents.
 const forever = "public, max-age=31536000, immutable"
 
 // The colours of the pages' cards, which a button must stand out from.
@@ -18,16 +18,16 @@ const (
 	darkCard  = "#1a1d23"
 )
 
-// style is a shop's colour as a stylesheet. The colour is all that it depends
-// on, so that no shop needs to be known.
+// style is the stylesheet for a shop's colour. It depends only on the colour, so it needs
+// no shop.
 func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	hex, found := strings.CutSuffix(r.PathValue("style"), ".css")
 	brand := tenant.Brand{Color: "#" + hex}
 	if !found || brand.Check() != nil {
 		return problem.New(problem.NotFound, "there is no such style")
 	}
-	// Where the colour is too near to the card's, the button's edge shows where
-	// it is (WCAG 2.2, 1.4.11: 3 to 1).
+	// If the colour is too close to the card's, the edge of the button shows where it is (WCAG
+	// 2.2, 1.4.11: 3 to 1).
 	edge := func(card string) string {
 		if tenant.Contrast(brand.Color, card) >= 3 {
 			return brand.Color
@@ -41,7 +41,7 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// logo is a shop's picture. It was checked to be one when it was given.
+// logo is a shop's picture. It was checked when it was uploaded.
 func (p *Pages) logo(w http.ResponseWriter, r *http.Request) error {
 	logo, err := p.app.Onboarding.Logo(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -49,6 +49,6 @@ func (p *Pages) logo(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", logo.Kind)
 	w.Header().Set("Cache-Control", forever)
-	_, _ = w.Write(logo.Body) // the shopper may be gone
+	_, _ = w.Write(logo.Body) // the shopper may have left
 	return nil
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 )
 
-// What a page says of what the shopper has just done, in its address.
+// Notes in a page's address about what the shopper has just done.
 const (
-	noteTaken    = "taken"     // another way was chosen before, perhaps in another tab
+	noteTaken    = "taken"     // another method was chosen before, perhaps in another tab
 	noteNotEnded = "not_ended" // the payment could not be called off
 )
 
-// change calls a payment off and leads its shopper to the choice. Where it was paid meanwhile,
-// or moved in another way, its page tells how it stands.
+// change calls a payment off and leads its shopper to the choice. If it was paid meanwhile,
+// or changed in another way, its page shows its status.
 func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	_, token, err := p.app.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
@@ -35,8 +35,8 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// conflicts reports whether something was refused because of how a payment stands, which its
-// own page tells.
+// conflicts reports whether a request was refused because of a payment's status, which the
+// payment's own page shows.
 func conflicts(err error) bool {
 	refused, ok := errors.AsType[*problem.Error](err)
 	return ok && refused.Code == problem.ConflictState

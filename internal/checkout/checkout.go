@@ -1,11 +1,11 @@
-// Package checkout is the pages that a shopper sees: the choice of a method, how
-// to pay a payment (its QR code, account, voucher or bank), what became of it, and the pages of
-// the simulated banks behind sandbox payments.
+// Package checkout is the pages for shoppers: the choice of a method, how to pay (a QR
+// code, account, voucher or bank), the result of a payment, and the simulated banks of
+// sandbox payments.
 //
-// Pages are made on the server and work without JavaScript; a small script adds
-// copy buttons, the countdown and live status. Nothing is loaded from elsewhere
-// and nothing of the upstream provider is shown but the form it redirects to.
-// The package decides nothing: it calls the use cases of internal/app.
+// Pages are made on the server and work without JavaScript; a small script adds copy
+// buttons, the countdown and live status. Pages load nothing from elsewhere, and show
+// nothing of the provider except the form to which they redirect. The package decides
+// nothing: it calls the use cases of internal/app.
 package checkout
 
 import (
@@ -39,29 +39,29 @@ var assetFiles embed.FS
 type Pages struct {
 	app       *app.App
 	log       *slog.Logger
-	base      string // the service's own address: no header changes it
+	base      string // the service's own address, independent of request headers
 	root      string // the path of base, before every link
 	texts     map[string]text
 	templates map[string]*template.Template
 	assets    map[string]asset
 	watchers  *watchers
-	address   func(*http.Request) string // from where a request is counted
+	address   func(*http.Request) string // the address under which a request is counted
 	serving   context.Context            // ends with End
 	end       context.CancelFunc
 }
 
-// End ends the streams of live updates: their pages ask another node.
+// End ends the streams of live updates. Their pages then connect to another node.
 func (p *Pages) End() { p.end() }
 
-// asset is a file with its name in pages, which changes with what is in it.
+// asset is a file with its name in pages, which changes with its contents.
 type asset struct {
 	path string
 	kind string
 	body []byte
 }
 
-// New returns the pages of a service whose public address is base. from tells whom a request
-// is counted under.
+// New returns the pages of a service with the public address base. from returns the address
+// under which a request is counted.
 func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) string) (*Pages, error) {
 	address, err := url.Parse(base)
 	if err != nil {
@@ -93,8 +93,8 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 	return p, nil
 }
 
-// Register adds the pages to the public listener. limit stands before those that
-// ask the database.
+// Register adds the pages to the public listener. limit wraps the pages that read the
+// database.
 func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handler) {
 	route := func(pattern string, serve func(http.ResponseWriter, *http.Request) error) {
 		mux.Handle(pattern, limit(p.guard(serve)))
@@ -105,7 +105,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("GET /pay/{id}", p.payment)
 	route("POST /pay/{id}/again", p.again)
 	route("POST /pay/{id}/change", p.change)
-	for _, posted := range []string{"again", "change"} { // where a reload of what was posted leads
+	for _, posted := range []string{"again", "change"} { // where a reload after a POST leads
 		route("GET /pay/{id}/"+posted, func(w http.ResponseWriter, r *http.Request) error {
 			p.see(w, r, "/pay/"+url.PathEscape(r.PathValue("id")))
 			return nil
@@ -113,7 +113,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	}
 	route("GET /pay/{id}/live", p.watch)
 	route("GET /pay/{id}/state", p.state)
-	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a link that was cut off
+	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a truncated link
 		route(part, func(http.ResponseWriter, *http.Request) error {
 			return problem.New(problem.NotFound, "there is no such page")
 		})
@@ -139,22 +139,22 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'"
 
-// leaving is the policy of the page whose form ends at the provider: browsers
-// hold redirects against form-action too.
+// leaving is the policy of the page whose form ends at the provider: browsers apply
+// form-action to redirects too.
 const leaving = policy + " https:"
 
-// secure sets a policy, and lets the shop's own origins embed the page.
+// secure sets a policy that allows the shop's own origins to embed the page.
 func secure(w http.ResponseWriter, policy string, b tenant.Brand) {
 	h, frames := w.Header(), "'none'"
 	h.Set("X-Frame-Options", "DENY")
 	if len(b.Frames) > 0 {
 		frames = strings.Join(b.Frames, " ")
-		h.Del("X-Frame-Options") // it knows no list
+		h.Del("X-Frame-Options") // this header cannot list origins
 	}
 	h.Set("Content-Security-Policy", policy+"; frame-ancestors "+frames)
 }
 
-// guard sets what every reply of a page carries and shows errors as pages.
+// guard sets the common headers of every page, and shows errors as pages.
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -168,8 +168,8 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 	}), p.log, func(w http.ResponseWriter, r *http.Request) { p.problem(w, r, errors.New("panic")) })
 }
 
-// problem shows what went wrong and what to do next. Who has gone to another page sees nothing
-// of it, and that is no fault.
+// problem shows what went wrong and what to do next. If the shopper has left the page, it
+// logs nothing.
 func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return
@@ -194,7 +194,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		p.log.ErrorContext(r.Context(), "a checkout page failed", "route", r.Pattern, "error", err)
 	}
 	v := problemView{view: p.view(r, ""), Kind: kind}
-	if kind == "session" { // the shop that opened it is known for some weeks
+	if kind == "session" { // for some weeks we know the shop that opened it
 		s, shop, found, err := p.app.Sessions.EndedSession(r.Context(), r.PathValue("token"))
 		if err != nil {
 			p.log.WarnContext(r.Context(), "an ended session cannot be read", "error", err)
@@ -209,14 +209,14 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	p.render(w, status, "problem", v)
 }
 
-// problemView is a page that says what went wrong.
+// problemView is the page about an error.
 type problemView struct {
 	view
 	Kind           string
-	Back, BackHost string // of the shop, where it is known
+	Back, BackHost string // the shop's, if it is known
 }
 
-// render writes a page whole or not at all.
+// render writes a page whole, or an error.
 func (p *Pages) render(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := p.templates[name].Execute(&page, data); err != nil {
@@ -226,5 +226,5 @@ func (p *Pages) render(w http.ResponseWriter, status int, name string, data any)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // the shopper may be gone
+	_, _ = page.WriteTo(w) // the shopper may have left
 }

@@ -12,14 +12,14 @@ import (
 	"rsc.io/qr"
 )
 
-// quiet is the blank border that scanners need, in modules: four around a QR
-// code (ISO 18004), ten beside a barcode (ISO 15417).
+// quiet is the blank border that scanners require, in modules: four around a QR code (ISO
+// 18004), ten beside a barcode (ISO 15417).
 const (
 	quietQR  = 4
 	quietBar = 10
 )
 
-// qr draws what the shopper's app scans.
+// qr draws the code that the shopper's app scans.
 func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -51,12 +51,12 @@ func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// barHeight is a barcode's height in modules of its width: tall enough for a
-// hand scanner.
+// barHeight is the height of a barcode, in widths of a module: tall enough for a hand
+// scanner.
 const barHeight = 45
 
-// barcode draws what a shop's till scans: interleaved 2 of 5 for the 44 digits
-// of a boleto, Code 128 for everything else.
+// barcode draws the code that a till scans: interleaved 2 of 5 for the 44 digits of a
+// boleto, Code 128 for everything else.
 func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		code, err = code128.Encode(digits)
 	}
-	if err != nil { // a provider's may be longer than any barcode, or in letters that none has: the page has it as text
+	if err != nil { // a provider's code may be too long for a barcode, or have letters that no barcode has: the page shows it as text
 		p.log.WarnContext(r.Context(), "a barcode cannot be drawn", "payment", shown.ID, "error", err)
 		return problem.New(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
 	}
@@ -94,8 +94,8 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// drawing writes black shapes on white, also in dark mode: scanners want it so.
-// A module is scale pixels wide where there is room.
+// drawing writes black shapes on white, also in dark mode, because scanners need that. A
+// module is scale pixels wide if there is room.
 func drawing(w http.ResponseWriter, width, height, scale int, path string) {
 	w.Header().Set("Content-Type", "image/svg+xml")
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[3]d" height="%[4]d" preserveAspectRatio="none" shape-rendering="crispEdges">`+

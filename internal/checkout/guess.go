@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// guess is the country that a shopper seems to come from, whose methods stand
-// first, and the one the shopper asks for, whose methods alone are shown. Each is
-// "" where there is no method for it.
+// guess returns the country that a shopper probably comes from, whose methods come first,
+// and the country that the shopper chose, whose methods alone are shown. Each is "" if no
+// method is for it.
 func guess(r *http.Request, rails []acquirer.Rail) (home, asked string) {
 	here := func(alpha3 string) bool {
 		return slices.ContainsFunc(rails, func(r acquirer.Rail) bool { return r.Country == alpha3 })
@@ -32,8 +32,9 @@ func guess(r *http.Request, rails []acquirer.Rail) (home, asked string) {
 	return "", ""
 }
 
-// zones are the time zones of a country by the last part of their IANA names, by which a script
-// knows who is there. Browsers say America/Buenos_Aires and America/Argentina/Buenos_Aires alike.
+// zones are a country's time zones by the last part of their IANA names, by which a script
+// finds the shopper's country. Browsers use both America/Buenos_Aires and
+// America/Argentina/Buenos_Aires.
 var zones = map[string]string{
 	"ARG": "Buenos_Aires Cordoba Rosario Mendoza Tucuman Salta Jujuy Catamarca La_Rioja San_Juan San_Luis Rio_Gallegos Ushuaia",
 	"BOL": "La_Paz",

@@ -1,9 +1,9 @@
 package checkout
 
-// keysOf is the keyboard for a document, and its mask: 0 stands for a digit, * for a digit or K.
-// The masks of a longer number, such as a company's, follow after |. Before one that may be shorter
-// stands <: it is filled from its end. Numbers that have letters need all keys; a mask leaves alone
-// what does not fit.
+// keysOf is the keyboard for a document, and its mask: 0 is a digit, * a digit or K. The
+// masks for longer numbers, such as a company's, follow after |. A < in front means that
+// the number may be shorter and is filled from its end. Numbers with letters need all keys;
+// a mask leaves input alone that does not fit.
 func keysOf(country, kind string) (keys, mask string) {
 	switch country + " " + kind {
 	case "MEX RFC", "BOL CI":

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// liveLife is how long one reply watches; the browser asks again by itself.
+	// liveLife is how long one reply watches; then the browser connects again by itself.
 	liveLife = 45 * time.Second
-	// liveLook is how often a watched payment is read although nobody wrote it: what its page
-	// shows may hang on another one.
+	// liveLook is how often a watched payment is read even without a write: its page may
+	// depend on another payment.
 	liveLook = 10 * time.Second
 )
 
-// state tells in a word whether a page that cannot watch has to load again: moved; same; and
-// final where nothing can change it any more. It takes no place from those that watch.
+// state tells a page that cannot watch in one word whether to load again: moved, same, or
+// final if nothing can change any more. It uses no watcher's place.
 func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -35,13 +35,13 @@ func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
 		word = "final"
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, word) // the shopper may be gone
+	_, _ = io.WriteString(w, word) // the shopper may have left
 	return nil
 }
 
-// watch tells by server-sent events when the payment leaves the status that
-// the page shows, or money comes that does not fit it. A page that nothing can change any
-// more gets 204: its browser asks no further (WHATWG HTML, server-sent events).
+// watch reports by server-sent events when the payment leaves the status that the page
+// shows, or when money arrives that does not fit it. A page that can no longer change gets
+// 204, after which its browser stops asking (WHATWG HTML, server-sent events).
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
 	shown, err := p.app.Sessions.Shown(r.Context(), id)
@@ -76,10 +76,10 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	defer end()
 	defer context.AfterFunc(p.serving, end)()
 	for {
-		changed := watched.change() // asked for before the payment is read
+		changed := watched.change() // requested before the payment is read, so that no write is missed
 		shown, err := p.app.Sessions.Shown(life, id)
 		if err != nil {
-			// The reply has begun: it ends, and the browser asks again.
+			// The reply has begun: it ends, and the browser connects again.
 			if life.Err() == nil {
 				p.log.WarnContext(r.Context(), "a watched payment cannot be read", "payment", id, "error", err)
 			}

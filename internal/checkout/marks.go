@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-// flags are the flags of the countries that have methods, drawn plainly: at
-// this size nobody sees a coat of arms, and a real one weighs more than a page.
+// flags are the flags of the countries that have methods, in plain form: at this size a
+// coat of arms is invisible, and a real one is larger than a page.
 var flags = map[string]template.HTML{
 	"ARG": stripes("#74acdf", "#fff", "#74acdf", `<circle cx="12" cy="8" r="2" fill="#f6b40e"/>`),
 	"BOL": stripes("#d52b1e", "#f9e300", "#007934", ""),
@@ -36,7 +36,7 @@ func stripes(top, middle, bottom string, more template.HTML) template.HTML {
 	return flag(template.HTML(`<path fill="`+top+`" d="M0 0h24v5.4H0z"/><path fill="`+middle+`" d="M0 5.3h24v5.4H0z"/><path fill="`+bottom+`" d="M0 10.7h24V16H0z"/>`) + more)
 }
 
-// markOf is a neutral sign for a kind of method; trade marks are their owners'.
+// markOf is a neutral sign for a kind of method; trade marks belong to their owners.
 func markOf(r acquirer.Rail) template.HTML {
 	shapes := map[string]template.HTML{
 		"pix":           `<path d="M12 3l9 9-9 9-9-9z"/><path d="M8.5 12L12 8.5l3.5 3.5-3.5 3.5z"/>`,
@@ -45,7 +45,7 @@ func markOf(r acquirer.Rail) template.HTML {
 		"bank_transfer": bankMark, "spei": bankMark,
 	}[r.Method]
 	if shapes == "" {
-		shapes = `<path d="M5 4v16M8 4v16M12 4v16M15 4v16M19 4v16"/>` // a voucher of some kind
+		shapes = `<path d="M5 4v16M8 4v16M12 4v16M15 4v16M19 4v16"/>` // any voucher
 	}
 	return `<svg class="mark" viewBox="0 0 24 24" aria-hidden="true">` + shapes + `</svg>`
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mistake is what was wrong with a choice. It stands, sealed, in the address of the page that
-// tells it: so loading that page again, or going back to it, posts nothing.
+// mistake is what was wrong with a choice. It is encrypted in the address of the page that
+// shows it, so that a reload or going back posts nothing.
 type mistake struct {
 	Method string `json:"method"`
 	Typed  string `json:"typed,omitempty"` // the number, as it was typed
@@ -26,7 +26,7 @@ const (
 // mistakeLife is how long the page of a mistake shows it.
 const mistakeLife = time.Hour
 
-// tellMistake leads to the page that shows a mistake.
+// tellMistake redirects to the page that shows a mistake.
 func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string, m mistake) error {
 	m.At = p.app.Now().Unix()
 	text, err := json.Marshal(m)
@@ -41,8 +41,8 @@ func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string
 	return nil
 }
 
-// mistakeOf is the mistake that a page's address tells of; false for none, and for one that
-// is not ours or old.
+// mistakeOf is the mistake in a page's address; false if there is none, or if it is not
+// ours or too old.
 func (p *Pages) mistakeOf(r *http.Request, token string) (m mistake, ok bool) {
 	text, ok := p.app.Sessions.OpenTyped(token, r.URL.Query().Get("was"))
 	if !ok || json.Unmarshal(text, &m) != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-// called is what people call a rail: its network's name. One of the sandbox has the name of
-// what it stands for, in the shopper's language.
+// called is the usual name of a rail: its network's name. A sandbox rail has the name of
+// the one that it stands for, in the shopper's language.
 func (v view) called(r acquirer.Rail) string {
 	name, test := strings.CutSuffix(r.Name, " (test)")
 	switch name {
@@ -24,7 +24,8 @@ func (v view) called(r acquirer.Rail) string {
 	return name
 }
 
-// network is who takes the vouchers of a rail. The sandbox's is nobody: it has a name of its own.
+// network is the company that accepts a rail's vouchers. The sandbox has no company, but a
+// name of its own.
 func (v view) network(r acquirer.Rail) string {
 	if r.Name == "Cash (test)" {
 		return v.T("test_store")
@@ -45,8 +46,8 @@ func (v view) action(r acquirer.Rail) string {
 	return v.T("state_waiting", "method", v.called(r))
 }
 
-// document is what people call a document. A CC or a CI is a cédula to those who have one, and its
-// letters alone are a word to nobody else.
+// document is the usual name of a document. A CC or a CI is a cédula to its holders; other
+// people do not know these letters.
 func (v view) document(kind string) string {
 	switch kind {
 	case "CC", "CI":
@@ -57,13 +58,13 @@ func (v view) document(kind string) string {
 
 // channel is the sentence for where a rail is paid.
 func channel(r acquirer.Rail) string {
-	if r.Method == "boleto" { // hardly anybody brings cash
+	if r.Method == "boleto" { // hardly any shopper brings cash
 		return "channel_boleto"
 	}
 	return "channel_" + strings.ToLower(string(r.Channel))
 }
 
-// speed is the sentence for how soon a method's payment is known.
+// speed is the sentence for how soon a payment is confirmed.
 func speed(r acquirer.Rail) string {
 	switch r.Channel {
 	case acquirer.CreditCard:

@@ -1,8 +1,8 @@
 package checkout
 
-// atLeast is how many places take the vouchers of a network at the least, by rail. Only what
-// somebody else has published is here, rounded down; of opening hours nobody publishes what
-// holds for all of a network's places, so there are none.
+// atLeast is how many places accept the vouchers of a network at least, by rail. The
+// numbers are published by others, and rounded down. There are no opening hours, because
+// none are published that hold for all places of a network.
 //
 // OXXO: developer.worldpay.com/products/apms/oxxo (November 2025), "20,000+", and
 // docs.connect.worldline-solutions.com/payment-product/oxxo-pay. Efecty:

@@ -18,32 +18,33 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// view is what every page has.
+// view is the common part of every page.
 type view struct {
 	Lang      string
-	Tag       string // Lang as the shopper's country speaks it, such as es-AR
-	Halves    bool   // a script writes times in two halves of a day
+	Tag       string // Lang in the variant of the shopper's country, such as es-AR
+	Halves    bool   // a script writes times with a.m. and p.m.
 	Title     string
-	Root      string // before every path of ours
+	Root      string // the prefix of all our paths
 	CSS, JS   string
-	Bare      string // stylesheet of a browser without scripts
+	Bare      string // stylesheet for browsers without scripts
 	Icon      string
 	Shop      string
 	Brand     string // address of the shop's own style, or ""
 	Logo      string
 	Languages []link
-	Region    string // alpha-2, as whose people a script writes times; or ""
-	Refresh   int    // seconds after which a browser without scripts loads the page again; 0: never
-	country   string // as whose people the page writes amounts and times, alpha-3
+	Region    string // alpha-2, whose format a script uses for times; or ""
+	Refresh   int    // after how many seconds a browser without scripts reloads the page; 0: never
+	country   string // alpha-3, whose format the page uses for amounts and times
 	text      text
 }
 
-// link is a way to the same page in another language.
+// link leads to the same page in another language.
 type link struct{ Lang, Name, URL string }
 
 var languageNames = map[string]string{"en": "English", "es": "Español", "pt": "Português"}
 
-// view is the page's frame for a shopper of a country, who asked for a language before, or "".
+// view is the frame of a page for a shopper in a country; asked is the language that the
+// shopper asked for before, or "".
 func (p *Pages) view(r *http.Request, country string, asked ...string) view {
 	lang := languageOf(r, country, asked...)
 	v := view{
@@ -66,7 +67,7 @@ func (p *Pages) view(r *http.Request, country string, asked ...string) view {
 	return v
 }
 
-// withLang is a page's query for another language. What was typed wrongly stays behind.
+// withLang is a page's query for another language. It drops invalid input.
 func withLang(q url.Values, lang string) string {
 	kept := url.Values{"lang": {lang}}
 	if note := q.Get("note"); note != "" {
@@ -75,8 +76,8 @@ func withLang(q url.Values, lang string) string {
 	return kept.Encode()
 }
 
-// asked is the language that the address of a page asks for, which goes along to the next
-// page; "" where it asks for none.
+// asked is the language in a page's address, which is passed on to the next page; "" if
+// there is none.
 func asked(r *http.Request) string {
 	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
 		return wanted
@@ -84,7 +85,7 @@ func asked(r *http.Request) string {
 	return ""
 }
 
-// along is a path of ours with the language that was asked for, and pairs of names and values.
+// along is a path of ours with the chosen language, and pairs of names and values.
 func (p *Pages) along(r *http.Request, path string, pairs ...string) string {
 	q := url.Values{}
 	if lang := asked(r); lang != "" {
@@ -99,23 +100,23 @@ func (p *Pages) along(r *http.Request, path string, pairs ...string) string {
 	return p.root + path
 }
 
-// see leads a browser to another page of ours, so that loading that again posts nothing.
+// see redirects a browser to another page of ours, so that a reload posts nothing.
 func (p *Pages) see(w http.ResponseWriter, r *http.Request, path string, pairs ...string) {
 	http.Redirect(w, r, p.along(r, path, pairs...), http.StatusSeeOther)
 }
 
-// money writes an amount in the one way of the page.
+// money writes an amount in the format of the page.
 func (v view) money(a money.Amount) string { return amount(a, v.country) }
 
 // Long reports whether an amount is too long for large letters on a narrow screen.
 func (view) Long(amount string) bool { return utf8.RuneCountInString(amount) > 14 }
 
-// when is a moment in a country's time, which a script may put into that of the shopper.
+// when is a time in a country's zone, which a script may change to the shopper's.
 func (v view) when(t time.Time, country string) template.HTML {
 	return v.timed(t, country, false)
 }
 
-// dated is when, with its year.
+// dated is like when, with the year.
 func (v view) dated(t time.Time, country string) template.HTML { return v.timed(t, country, true) }
 
 func (v view) timed(t time.Time, country string, dated bool) template.HTML {
@@ -133,13 +134,13 @@ func (v view) timed(t time.Time, country string, dated bool) template.HTML {
 // At is a sentence in which {time} is a moment.
 func (v view) At(key string, when template.HTML) template.HTML {
 	before, after, _ := strings.Cut(v.T(key), "{time}")
-	if strings.HasSuffix(string(when), ".</time>") { // "p.m." ends the sentence too
+	if strings.HasSuffix(string(when), ".</time>") { // "p.m." already ends the sentence
 		after = strings.TrimPrefix(after, ".")
 	}
 	return template.HTML(template.HTMLEscapeString(before)) + when + template.HTML(template.HTMLEscapeString(after)) //nolint:gosec // escaped
 }
 
-// brand makes the page look like the shop.
+// brand gives the page the look of the shop.
 func (v *view) brand(p *Pages, s tenant.Shop) {
 	v.Shop = s.Name
 	if s.Brand.Color != "" {
@@ -150,12 +151,11 @@ func (v *view) brand(p *Pages, s tenant.Shop) {
 	}
 }
 
-// T is a sentence in the page's language, with {name} replaced by each pair of
-// name and value.
+// T is a sentence in the page's language, with each {name} replaced by its value.
 func (v view) T(key string, pairs ...string) string {
 	sentence, known := v.text[key]
 	if !known {
-		return key // a test looks for these
+		return key // a test looks for missing keys
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		sentence = strings.ReplaceAll(sentence, "{"+pairs[i]+"}", pairs[i+1])
@@ -169,42 +169,42 @@ type paymentView struct {
 	ID        string
 	Status    pay.Status
 	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, changed, canceled, and those of strayStates
-	Watched   bool   // the page loads again when that changes
-	Came      string // the money that came otherwise than was asked for, "" where none did
-	Heading   string // what the shopper has to do, or how the payment stands
+	Watched   bool   // the page loads again when the status changes
+	Came      string // the received money that differs from the request, "" if there is none
+	Heading   string // what the shopper has to do, or the status of the payment
 	Kind      string // of a waiting payment: pix, spei, boleto, voucher, redirect
-	Note      string // what happened to what the shopper has just done, or ""
-	Refunded  string // what went back of a payment, where that is not all
+	Note      string // the result of what the shopper has just done, or ""
+	Refunded  string // the refunded part of a payment, if it is not all
 	Order     string
-	Method    string // as people call it
+	Method    string // its usual name
 	Rail      string // its kind, such as card or wallet
 	Amount    string // in the shopper's currency
-	Plain     string // Amount as a bank's app takes it
-	USD       string // "" where the shopper pays in it
-	Rate      string // what one US dollar is in the shopper's currency
+	Plain     string // Amount as a bank's app accepts it
+	USD       string // "" if the shopper pays in USD
+	Rate      string // one US dollar in the shopper's currency
 	PaidAt    template.HTML
-	Network   string // who takes a voucher
-	Places    string // how many places it has, "" where we do not know
+	Network   string // who accepts a voucher
+	Places    string // how many places it has, "" if we do not know
 	Deadline  template.HTML
 	Left      int64 // seconds to the deadline
 	Data      pay.PaymentData
-	CLABE     string // in groups
+	CLABE     string // in groups of digits
 	FormURL   string // of a redirect
-	Outside   bool   // that is a page of somebody else
-	ChangeURL string // calls the payment off to choose another way; "" where that cannot be
+	Outside   bool   // FormURL is a page of another company
+	ChangeURL string // calls the payment off to choose another method; "" if that is not possible
 	Sandbox   bool
 	BankURL   string
-	Back      string // the shop's address, with what became of the payment
+	Back      string // the shop's address, with the result of the payment
 	BackHost  string
-	Earlier   string // address of the payment of the same order that holds money, or ""
-	AgainURL  string // where the shopper chooses anew, "" where that is the shop's
+	Earlier   string // address of the paid payment of the same order, or ""
+	AgainURL  string // where the shopper chooses again, "" if that is at the shop
 	Declined  string // why, in the shopper's language
 	LiveURL   string
-	StateURL  string // where a page asks that cannot watch
+	StateURL  string // what a page without a stream polls
 }
 
-// form sends the shopper to where the payment is made (CHK-13).
-// One that no provider took has its page only.
+// form redirects the shopper to where the payment is made (CHK-13). A payment that no
+// provider accepted has only its page.
 func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -213,7 +213,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	target := shown.Page.FormURL
 	own := p.base + "/pay/" + shown.ID
 	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
-		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page shows itself in no frame
+		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page does not allow frames
 		target = own
 	}
 	if note := r.URL.Query().Get("note"); target == own {
@@ -249,14 +249,14 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// again leads the shopper of a payment that came to nothing to the choice.
+// again leads the shopper of a failed or expired payment back to the choice.
 func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 	token, err := p.app.Sessions.RetryPayment(r.Context(), r.PathValue("id"))
-	if held := heldBy(err); held != "" { // its page tells why there is nothing to pay
+	if held := heldBy(err); held != "" { // its page says why there is nothing to pay
 		p.leave(w, r, held)
 		return nil
 	}
-	if conflicts(err) { // it has moved: its page tells where to
+	if conflicts(err) { // its status has changed: its page leads on
 		p.see(w, r, "/pay/"+r.PathValue("id"))
 		return nil
 	}
@@ -335,8 +335,8 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	return v
 }
 
-// refreshEvery is after how many seconds a page that waits is loaded again by a browser
-// without scripts.
+// refreshEvery is after how many seconds a browser without scripts reloads a page that
+// waits.
 const refreshEvery = 20
 
 func stateOf(s pay.Status) string {
@@ -366,27 +366,26 @@ func kindOf(p pay.Payment) string {
 	return "redirect"
 }
 
-// declineKey is the sentence for a failure by a rail; what we have no sentence for is
-// told in general.
+// declineKey is the sentence for a failure on a rail, or a general one.
 func declineKey(f pay.Failure, r acquirer.Rail) string {
 	switch f.Code {
 	case "expired", "abandoned":
 		return "declined_unpaid"
 	}
-	if f.Decline == "document_irregular" { // whatever code an adapter gives it: nobody blocked the shopper
+	if f.Decline == "document_irregular" { // whatever its code: the shopper is not blocked
 		return "declined_document"
 	}
 	switch problem.Code(f.Code) {
 	case problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSFailed, problem.CascadeExhausted:
 		return "declined_" + f.Code
 	}
-	if r.Channel == acquirer.Cash || r.Method == "wallet" { // no bank has a part in it
+	if r.Channel == acquirer.Cash || r.Method == "wallet" { // no bank takes part in it
 		return "declined_any"
 	}
 	return "declined_other"
 }
 
-// grouped writes a long number so that it can be read aloud and typed.
+// grouped splits a long number into groups, to be read aloud and typed.
 func grouped(digits string) string {
 	var parts []string
 	for len(digits) > 4 {
@@ -395,9 +394,9 @@ func grouped(digits string) string {
 	return strings.Join(append(parts, digits), " ")
 }
 
-// back is the shop's own address with what became of the payment, and its host
-// for the shopper to see. Empty where the shop gave none, or none that a
-// browser should follow.
+// back is the shop's own address with the result of the payment, and its host to show to
+// the shopper. Both are empty if the shop gave none, or one that a browser should not
+// follow.
 func back(p pay.Payment) (address, host string) {
 	u, err := url.Parse(p.Page.ReturnURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -413,7 +412,7 @@ func back(p pay.Payment) (address, host string) {
 // field is a value to copy.
 type field struct{ ID, Label, Value, Copied, Copy, Done string }
 
-// newField is a value with what is copied of it, where that is another text.
+// newField is a field; copied is the text to copy, if it differs from the value.
 func newField(v paymentView, id, label, value string, copied ...string) field {
 	f := field{ID: id, Label: v.T(label), Value: value, Copy: v.T("copy"), Done: v.T("copied")}
 	if len(copied) > 0 {

@@ -31,33 +31,33 @@ import (
 type selectorView struct {
 	view
 	Order    string
-	Amount   string // as the shop asked it
-	Rate     string // what one of the shop's units is in the country's currency
-	Local    string // in the country's currency, once a country is known
-	Country  string // alpha-3, "" while the shopper has not said
-	Home     string // the country whose methods stand first, alpha-3, or ""
-	Guess    bool   // a script may know better where the shopper is
-	Fixed    bool   // the shop has said the country
+	Amount   string // in the shop's currency
+	Rate     string // one unit of the shop's currency in the country's currency
+	Local    string // in the country's currency, once the country is known
+	Country  string // alpha-3, "" until the shopper chooses
+	Home     string // the country whose methods come first, alpha-3, or ""
+	Guess    bool   // a script may correct the guess
+	Fixed    bool   // the shop has set the country
 	Places   []option
 	Methods  []method
-	Away     []method // of other countries, folded away
-	Open     bool     // what was chosen is among them
-	AtField  bool     // Problem is of the number that was typed
+	Away     []method // of other countries, folded
+	Open     bool     // the chosen method is among them
+	AtField  bool     // Problem is about the document's number
 	Chosen   string
-	Document string // what was typed, where it was not right
+	Document string // the number as typed, if it was wrong
 	Problem  string
 	Sandbox  bool
 	Back     string
 	BackHost string
 	Expires  template.HTML
 	noFee    bool
-	Ended    string // what was called off to choose here, or ""
+	Ended    string // the method that was called off to choose again, or ""
 }
 
-// option is a country in the list, with the time zones by which a script knows who is there.
+// option is a country in the list, with the time zones by which a script recognizes it.
 type option struct{ Code, Name, Zones string }
 
-// method is a way to pay as a card.
+// method is a payment method as a card on the page.
 type method struct {
 	ID       string
 	country  string
@@ -70,17 +70,17 @@ type method struct {
 	Limits   string
 	Fee      string
 	Time     string
-	Why      string // it cannot be chosen; "" when it can
-	Document string // what it asks for, such as CPF, as people call it; "" when nothing is missing
-	kind     string // Document as the catalog calls it
-	Reason   string // why it asks
-	Keys     string // the keyboard that the number is typed on
-	Mask     string // how it is written: see keysOf; "" where a script leaves it
-	Example  string // of such a number, in a test
+	Why      string // why it cannot be chosen; "" if it can
+	Document string // the document that it asks for, such as CPF, by its usual name; "" if none is missing
+	kind     string // Document by the catalog's name
+	Reason   string // why it asks for the document
+	Keys     string // the keyboard for the number
+	Mask     string // its format: see keysOf; "" if a script leaves it alone
+	Example  string // an example of the number, in a test
 }
 
-// choose shows a session's methods. A session that has its payment leads there
-// (CHK-12), or, where that was called off, to the new choice.
+// choose shows a session's methods. A session with a payment leads to that payment
+// (CHK-12), or, if it was called off, to the new choice.
 func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 	first := r.PathValue("token")
 	s, token, err := p.visit(r)
@@ -113,7 +113,7 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// visit reads the session in which the shopper of a request chooses now, with its token.
+// visit reads the session of a request in which the shopper now chooses, with its token.
 func (p *Pages) visit(r *http.Request) (pay.Session, string, error) {
 	token, ip := r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr)
 	s, err := p.app.Sessions.VisitSession(r.Context(), token, ip)
@@ -145,7 +145,7 @@ func (v *selectorView) mistaken(m mistake) {
 	}
 }
 
-// find is the method of an id.
+// find is the method with an id.
 func (v *selectorView) find(id string) (method, bool) {
 	for _, list := range [][]method{v.Methods, v.Away} {
 		if i := slices.IndexFunc(list, func(m method) bool { return m.ID == id }); i >= 0 {
@@ -155,7 +155,7 @@ func (v *selectorView) find(id string) (method, bool) {
 	return method{}, false
 }
 
-// take is the shopper's choice. What is wrong with it is told on the page that it leads to.
+// take handles the shopper's choice. It redirects to a page that shows any mistake.
 func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	if err := r.ParseForm(); err != nil {
@@ -163,7 +163,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	}
 	s, token, err := p.visit(r)
 	if refused, ok := errors.AsType[*problem.Error](err); ok && refused.Code == problem.CheckoutSessionNotFound {
-		p.see(w, r, "/checkout/"+url.PathEscape(r.PathValue("token"))) // whose page says so
+		p.see(w, r, "/checkout/"+url.PathEscape(r.PathValue("token"))) // its page shows the mistake
 		return nil
 	}
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 		return p.chosenBefore(w, r, s.Payment, chosen)
 	}
 	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if problem.Unprintable(r) { // what comes along with a copied number
+		if problem.Unprintable(r) { // invisible characters of a copied number
 			return -1
 		}
 		return r
@@ -211,8 +211,8 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	return p.chosenBefore(w, r, payment, chosen)
 }
 
-// chosenBefore leads to the payment of a session; where that goes another way than was just
-// chosen, with a word about it.
+// chosenBefore leads to the payment of a session, with a note if it uses another method
+// than the one just chosen.
 func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, chosen string) error {
 	shown, err := p.app.Sessions.Shown(r.Context(), payment)
 	if err != nil {
@@ -226,8 +226,8 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 	return nil
 }
 
-// pick makes the payment. What the shopper can mend comes back as the kind of a mistake;
-// a payment that exists, whoever made it and however it stands, as its id.
+// pick makes the payment. A mistake that the shopper can fix is returned as its kind; an
+// existing payment, whatever its origin and status, as its id.
 func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, wrong string, err error) {
 	_, made, err := p.app.Sessions.SelectMethod(r.Context(), token, payments.Choice{
 		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
@@ -253,7 +253,7 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 	return "", "", err
 }
 
-// heldBy is the payment that holds money of the order, where that is why another one is
+// heldBy is the payment that holds money of the order, if that is why another payment is
 // refused; else "".
 func heldBy(err error) string {
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Details.Reason == pay.PaymentReceived {
@@ -262,7 +262,7 @@ func heldBy(err error) string {
 	return ""
 }
 
-// leave sends the shopper to the payment.
+// leave redirects the shopper to the payment.
 func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 	p.see(w, r, "/c/"+payment)
 }
@@ -303,12 +303,13 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 			v.Rate = v.rate(s.Asked, local)
 		}
 	}
-	// What can be chosen comes first, then what is at home, in the catalog's order.
+	// Available methods come first, then those of the shopper's country, in the catalog's
+	// order.
 	slices.SortStableFunc(v.Methods, func(a, b method) int {
 		return cmp.Or(second(a.Why != "", b.Why != ""), second(a.country != home, b.country != home))
 	})
-	// Who is at home somewhere sees what is there; the rest is folded away. English as in the
-	// United States is what many browsers elsewhere say too, so it folds nothing.
+	// If the shopper's country is known, only its methods are shown; the others are folded.
+	// American English is the setting of many browsers elsewhere too, so it folds nothing.
 	if country == "" && home != "" && home != abroad {
 		i := slices.IndexFunc(v.Methods, func(m method) bool { return m.Why == "" && m.country == home })
 		if i >= 0 {
@@ -330,10 +331,10 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 	return v, shop, nil
 }
 
-// abroad is the country whose method is for those from outside the region.
+// abroad is the country whose method is for shoppers from outside the region.
 const abroad = "USA"
 
-// only is the one method that can be chosen, "" where there are more or none.
+// only is the one method that can be chosen, "" if there are several or none.
 func only(list []method) (id string) {
 	for _, m := range list {
 		if m.Why == "" && id != "" {
@@ -346,8 +347,8 @@ func only(list []method) (id string) {
 	return id
 }
 
-// rate is what one unit of what was asked is in another currency; "" where that is too little to be
-// written, as of a peso in dollars.
+// rate is one unit of the asked currency in another currency; "" if that is too small to
+// write, such as a peso in dollars.
 func (v view) rate(asked, local money.Amount) string {
 	one := int64(1)
 	for range asked.Currency.Exponent() {
@@ -357,13 +358,14 @@ func (v view) rate(asked, local money.Amount) string {
 		return ""
 	}
 	in := (local.Minor*one + asked.Minor/2) / asked.Minor
-	if in < 100 { // of three digits, no rate is far off
+	if in < 100 { // with three digits the rounded rate is accurate enough
 		return ""
 	}
 	return v.T("rate", "one", v.money(money.New(one, asked.Currency)), "local", v.money(money.New(in, local.Currency)))
 }
 
-// ended says what was called off to choose another way, so that nobody pays it any more.
+// ended names the method that was called off to choose another one, so that the shopper no
+// longer pays it.
 func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	if s.After == "" {
 		return "", nil
@@ -375,7 +377,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	return v.T("ended", "method", v.called(before.Rail)), nil
 }
 
-// second orders what has a flaw behind what has not.
+// second puts items with a flaw last.
 func second(a, b bool) int {
 	switch {
 	case a == b:
@@ -386,8 +388,8 @@ func second(a, b bool) int {
 	return -1
 }
 
-// elsewhere reports whether a country has no method of its own: the sandbox
-// offers all of them then.
+// elsewhere reports whether a country has no method of its own: then the sandbox offers all
+// methods.
 func (p *Pages) elsewhere(s pay.Session, rails []acquirer.Rail, country string) bool {
 	here := func(r acquirer.Rail) bool { return r.Country == country }
 	return !s.Live && !slices.ContainsFunc(rails, here)
@@ -412,11 +414,11 @@ func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place 
 			m.Why = v.T("out_of_limits", "limits", m.Limits)
 		}
 	}
-	// The shop's may be of another kind: a passport is no CPF.
+	// The shop's document may be of another kind: a passport is not a CPF.
 	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
 		m.kind, m.Document, m.Reason = rail.Document, v.document(rail.Document), v.T("document_why")
 		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
-		if rail.Method == "boleto" { // Resolução BCB 443/2024: each names its payer by number
+		if rail.Method == "boleto" { // Resolução BCB 443/2024: every boleto names its payer by number
 			m.Reason = v.T("document_rule")
 		}
 		if !s.Live {
@@ -467,7 +469,7 @@ func abandoned(s pay.Session) (address, host string) {
 type listed struct {
 	View   selectorView
 	List   []method
-	Abroad bool // some are of other countries than the shopper's, and all name theirs
+	Abroad bool // it includes methods of other countries, and shows each method's country
 }
 
 func newList(v selectorView, list []method) listed {

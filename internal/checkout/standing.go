@@ -7,9 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// standing is what the page tells of a payment: how it stands, or, where money of the
-// order came otherwise than was asked for, what became of that. A shopper must not be
-// told that nothing was charged, nor be asked to pay again, while that money is with us.
+// standing is the state that the page shows: the payment's status, or, if money of the
+// order came late or in another amount, what happened to that money. While we hold that
+// money, a shopper must not read that there was no charge, nor be asked to pay again.
 func standing(s payments.Shown) string {
 	switch s.Status {
 	case pay.Refunded:
@@ -28,7 +28,7 @@ func standing(s payments.Shown) string {
 		return "changed"
 	case s.Canceled():
 		return "canceled"
-	case s.Canceling(): // whoever paid now would pay for nothing
+	case s.Canceling(): // a payment now would be for nothing
 		return stateOf(pay.Processing)
 	case s.Earlier != "":
 		return "earlier"
@@ -43,8 +43,8 @@ var strayStates = map[pay.AttentionCode]map[pay.StrayEnd]string{
 	pay.AmountMismatch: {"": "other_amount", pay.DealtWith: "dealt_with"},
 }
 
-// strayOf is the money that the page tells of: what waits for somebody, else what the
-// merchant has, else what was given back.
+// strayOf is the money that the page shows: money that waits for a decision, else money
+// that the merchant has, else money that was refunded.
 func strayOf(p pay.Payment) (pay.Stray, bool) {
 	for _, end := range []pay.StrayEnd{"", pay.Accepted, pay.DealtWith, pay.GivenBack} {
 		for _, s := range p.Strays {
@@ -59,11 +59,11 @@ func strayOf(p pay.Payment) (pay.Stray, bool) {
 // watches are the states that may change while the shopper looks.
 var watches = map[string]bool{"waiting": true, "processing": true, "late": true, "other_amount": true, "unsure": true, "earlier": true}
 
-// afterEnd is how long the page of a payment that came to nothing waits for money that comes
-// late. A page that is left open for days takes no place from others.
+// afterEnd is how long the page of a payment that ended unpaid waits for late money. A page
+// that stays open for days must not use a watcher's place.
 const afterEnd = time.Hour
 
-// mayChange says whether what the page tells may change while the shopper looks.
+// mayChange reports whether the page may change while the shopper looks.
 func mayChange(s payments.Shown) bool {
 	ended := s.Times.Expired
 	if s.Status == pay.Failed {
@@ -73,5 +73,5 @@ func mayChange(s payments.Shown) bool {
 	return watches[state] || ends[state] && s.Now.Before(ended.Add(afterEnd))
 }
 
-// ends are the states of payments that came to nothing.
+// ends are the states of payments that ended without money.
 var ends = map[string]bool{"expired": true, "failed": true, "changed": true, "canceled": true}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // deadlines are told in the shopper's time, also where the system has no zones
+	_ "time/tzdata" // deadlines are shown in the shopper's zone, even if the system has no zones
 
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
@@ -23,11 +23,11 @@ var textFiles embed.FS
 // text is every sentence of the pages in one language or variant, by key.
 type text map[string]string
 
-// languages are those that the pages speak, the fallback first.
+// languages are the languages of the pages, the fallback first.
 var languages = []string{"en", "es", "pt"}
 
-// variants are the languages as countries speak them: a file of what differs, over that of the
-// language. The fallback is what most of them understand.
+// variants are the variants of a language by country: a file of the differences, on top of
+// the language's file. The fallback suits most countries.
 var variants = map[string]string{"ARG": "es-AR", "CHL": "es-CL", "COL": "es-CO", "MEX": "es-MX", "PER": "es-PE"}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.Spanish, language.Portuguese})
@@ -59,9 +59,9 @@ func readTexts() (map[string]text, error) {
 	return all, nil
 }
 
-// variantOf is a language as the shopper speaks it: as in the first country that the browser
-// names with that language, else as in the page's country. A Spaniard and a Uruguayan read
-// the language as it is.
+// variantOf is the shopper's variant of a language: that of the first country that the
+// browser names with the language, else that of the page's country. A Spaniard and a
+// Uruguayan get the language itself.
 func variantOf(r *http.Request, lang, country string) string {
 	if lang == "pt" {
 		return "pt-BR"
@@ -81,8 +81,8 @@ func variantOf(r *http.Request, lang, country string) string {
 	return lang
 }
 
-// languageOf is the language for a request: the one it asks for, the one that the shopper
-// asked for before, the browser's where we speak it, else the country's.
+// languageOf is the language for a request: the one in its address, the one that the
+// shopper asked for before, the browser's if we have it, else the country's.
 func languageOf(r *http.Request, country string, before ...string) string {
 	for _, wanted := range append([]string{asked(r)}, before...) {
 		if slices.Contains(languages, wanted) {
@@ -106,8 +106,8 @@ func languageOf(r *http.Request, country string, before ...string) string {
 	return "en"
 }
 
-// writingOf is the country as whose people a page writes its amounts, all in one way: the
-// page's, where it has one; else the browser's; else one of the language.
+// writingOf is the country whose format a page uses for all amounts: the page's, if it has
+// one; else the browser's; else one for the language.
 func writingOf(r *http.Request, country, lang string) string {
 	if country != "" {
 		return country
@@ -123,9 +123,9 @@ func writingOf(r *http.Request, country, lang string) string {
 	return map[string]string{"en": "USA", "es": "ESP", "pt": "BRA"}[lang]
 }
 
-// place is what a country's people are used to.
+// place is the formats of a country.
 type place struct {
-	zone    string // IANA name of the time most of them live in
+	zone    string // IANA name of the zone where most people live
 	spanish bool
 }
 
@@ -139,16 +139,16 @@ var places = map[string]place{
 	"VEN": {"America/Caracas", true},
 }
 
-// symbols are how a currency is written in its own country.
+// symbols are the signs of currencies in their own country.
 var symbols = map[money.Currency]string{
 	"ARS": "$", "BOB": "Bs", "BRL": "R$", "CLP": "$", "COP": "$", "CRC": "₡", "DOP": "RD$", "GTQ": "Q", "HNL": "L",
 	"MXN": "$", "NIO": "C$", "PAB": "B/.", "PEN": "S/", "PYG": "₲", "USD": "US$", "UYU": "$U", "VES": "Bs.",
 }
 
-// dotted are the countries whose people write 1.234,50.
+// dotted are the countries that write 1.234,50.
 var dotted = []string{"ARG", "BOL", "BRA", "CHL", "COL", "CRI", "ECU", "ESP", "PRY", "URY", "VEN"}
 
-// marks are how the people of a country part thousands, and cents.
+// marks are the separators of thousands and of cents in a country.
 func marks(country string) (group, point string) {
 	if slices.Contains(dotted, country) {
 		return ".", ","
@@ -167,13 +167,13 @@ func inThousands(digits, group string) string {
 	return b.String()
 }
 
-// count writes a number as the page writes amounts.
+// count writes a number in the format of the page's amounts.
 func (v view) count(n int) string {
 	group, _ := marks(v.country)
 	return inThousands(strconv.Itoa(n), group)
 }
 
-// bound writes an amount that limits others: without cents where it has none.
+// bound writes an amount that is a limit: without cents if it is whole.
 func bound(a money.Amount, country string) string {
 	if strings.Contains(a.Decimal(), ".") {
 		return amount(a, country)
@@ -181,13 +181,13 @@ func bound(a money.Amount, country string) string {
 	return written(a, country, 0)
 }
 
-// amount writes money as the people of a country do, with the currency's code
-// where its sign alone could be another country's.
+// amount writes money in a country's format, with the currency's code if its sign alone is
+// ambiguous.
 func amount(a money.Amount, country string) string {
 	return written(a, country, a.Currency.Exponent())
 }
 
-// written is amount with a number of decimals.
+// written is like amount, with a number of decimals.
 func written(a money.Amount, country string, decimals int) string {
 	number := a.Decimal()
 	whole, cents, _ := strings.Cut(number, ".")
@@ -213,10 +213,10 @@ var months = map[string][]string{
 	"pt": {"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"},
 }
 
-// halves are the countries whose people tell the time in two halves of a day.
+// halves are the countries that use a.m. and p.m.
 var halves = []string{"COL", "DOM", "GTM", "HND", "MEX", "NIC", "PAN", "PER", "SLV", "USA", "VEN"}
 
-// clockOf is a time of day as people say it.
+// clockOf is a time of day in a country's format.
 func clockOf(t time.Time, lang, country string) string {
 	if !slices.Contains(halves, country) || lang == "pt" {
 		return t.Format("15:04")
@@ -228,7 +228,8 @@ func clockOf(t time.Time, lang, country string) string {
 	return t.Format("3:04") + "\u00a0" + half
 }
 
-// moment writes a time in a country's own zone and a language's form; dated, with its year.
+// moment writes a time in a country's own zone and a language's format; dated adds the
+// year.
 func moment(t time.Time, lang, country string, dated bool) string {
 	zone := time.UTC
 	suffix := " UTC"
@@ -245,7 +246,7 @@ func moment(t time.Time, lang, country string, dated bool) string {
 		if dated {
 			year = fmt.Sprintf(" de %d", t.Year())
 		}
-		at := "a las" // one o'clock is one: "a la 1:05"
+		at := "a las" // one o'clock is singular: "a la 1:05"
 		if hour, _, _ := strings.Cut(clock, ":"); hour == "1" || hour == "01" {
 			at = "a la"
 		}

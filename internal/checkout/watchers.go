@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// livePeriod is how often it is looked whether watched payments were written.
+	// livePeriod is how often watched payments are checked for writes.
 	livePeriod = time.Second
-	// liveLimit bounds the shoppers who watch at a time, livePerAddress those of one address,
-	// as many as share that of a carrier, and livePerPayment those of one payment. Others see
-	// a change when they load the page again.
+	// liveLimit bounds the number of watching shoppers, livePerAddress those of one address,
+	// as many as may share a mobile carrier's, and livePerPayment those of one payment. Others
+	// see a change when they reload the page.
 	liveLimit      = 2000
 	livePerAddress = 100
 	livePerPayment = 10
 )
 
-// watchers are the pages that wait for a change. However many there are, the database is
-// asked once a second, and not at all while there are none.
+// watchers are the pages that wait for a change. However many there are, they cause one
+// query a second, and none while there are no pages.
 type watchers struct {
 	versions func(ctx context.Context, payments []string) (map[string]int64, error)
 	log      *slog.Logger
 
-	mu        sync.Mutex // owns what follows
+	mu        sync.Mutex // guards what follows
 	of        map[string]*watched
 	addresses map[string]int
 	streams   int
@@ -37,7 +37,7 @@ type watchers struct {
 type watched struct {
 	all     *watchers
 	streams int
-	version int64 // 0 while it was not looked at
+	version int64 // 0 until it was read
 	changed chan struct{}
 }
 
@@ -45,7 +45,7 @@ func newWatchers(versions func(context.Context, []string) (map[string]int64, err
 	return &watchers{versions: versions, log: log, of: map[string]*watched{}, addresses: map[string]int{}}
 }
 
-// enter takes a place for one more page; nil where there is none.
+// enter reserves a place for one more page; nil if there is none.
 func (w *watchers) enter(payment, address string) (_ *watched, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,14 +77,14 @@ func (w *watchers) enter(payment, address string) (_ *watched, leave func()) {
 	}
 }
 
-// change is closed when the payment is written from now on.
+// change returns a channel that is closed by the next write to the payment.
 func (w *watched) change() <-chan struct{} {
 	w.all.mu.Lock()
 	defer w.all.mu.Unlock()
 	return w.changed
 }
 
-// look asks for the versions of all that is watched, until nothing is.
+// look reads the versions of all watched payments, until there are none.
 func (w *watchers) look() {
 	for again := time.NewTicker(livePeriod); ; <-again.C {
 		w.mu.Lock()
@@ -100,7 +100,7 @@ func (w *watchers) look() {
 		versions, err := w.versions(ctx, payments)
 		cancel()
 		if err != nil {
-			w.log.Warn("watched payments cannot be looked at", "payments", len(payments), "error", err)
+			w.log.Warn("watched payments cannot be read", "payments", len(payments), "error", err)
 			continue
 		}
 		w.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/admin"
 )
 
-// openAdmin serves the admin API on a listener of its own.
+// openAdmin serves the admin API on its own listener.
 func (s *Service) openAdmin(c Config, listener net.Listener, eye observer) error {
 	address := listener.Addr().String()
 	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now})
@@ -23,7 +23,7 @@ func (s *Service) openAdmin(c Config, listener net.Listener, eye observer) error
 	return nil
 }
 
-// nodeName tells nodes apart: the machine, and the port of its admin API.
+// nodeName identifies a node: the machine, and the port of its admin API.
 func nodeName(address string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -36,7 +36,7 @@ func nodeName(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// loopback reports whether an address to listen at can only be reached from its own machine.
+// loopback reports whether a listen address can be reached only from its own machine.
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

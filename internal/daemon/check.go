@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// Check returns all that a start would refuse without asking the database or anybody else. It
-// makes nothing and listens nowhere.
+// Check returns every configuration error that needs no database and no network to find. It
+// creates nothing and listens nowhere.
 func (c Config) Check() error {
 	problems := []error{c.checkFaults(), c.checkPauses(), c.checkMasterKeys(), app.CheckAddress(c.Database), trace.Config{Endpoint: c.Traces}.Check()}
 	for _, one := range []struct{ what, address string }{
@@ -41,7 +41,7 @@ func (c Config) Check() error {
 	return errors.Join(append(problems, rates, order, mailer)...)
 }
 
-// checkPauses refuses times that are below zero.
+// checkPauses refuses negative durations.
 func (c Config) checkPauses() error {
 	for what, pause := range map[string]time.Duration{"drain delay": c.DrainDelay, "wallet cool-down": c.WalletCoolDown} {
 		if pause < 0 {
@@ -63,7 +63,7 @@ func (c Config) checkFaults() error {
 	return nil
 }
 
-// checkMasterKeys reads the master keys where they are. A first start makes a file that is not there.
+// checkMasterKeys reads the master keys. A missing file is fine: a first start creates it.
 func (c Config) checkMasterKeys() error {
 	path, err := c.MasterKeyPath()
 	if err != nil {

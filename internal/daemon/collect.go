@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// storeCollector reads what this process counts when it is asked. It asks no database.
+// storeCollector reads this process's counters on each scrape, without a query to the
+// database.
 type storeCollector struct {
 	app  *app.App
 	gate *gate.Gate
@@ -15,41 +16,41 @@ type storeCollector struct {
 
 var (
 	commitsDesc   = prometheus.NewDesc("cascada_store_commits_total", "Database transactions of the group commit.", nil, nil)
-	changesDesc   = prometheus.NewDesc("cascada_store_changes_total", "Changes written by them.", nil, nil)
-	againDesc     = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that were begun again because a change in them had lost to another.", nil, nil)
-	halvedDesc    = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran by themselves because a statement failed.", nil, nil)
-	unknownDesc   = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost; what became of them was found out.", nil, nil)
-	failedDesc    = prometheus.NewDesc("cascada_store_changes_failed_total", "Changes that were not written, or not known to be, by why. Whoever lost to another (stale, insufficient) mostly decided again.", []string{"cause"}, nil)
-	sealedDesc    = prometheus.NewDesc("cascada_seal_last_timestamp_seconds", "When this node sealed rows last; absent until it did.", nil, nil)
-	openConns     = prometheus.NewDesc("cascada_database_connections", "Connections to the database that are open.", []string{"pool", "state"}, nil)
-	mostConns     = prometheus.NewDesc("cascada_database_connections_max", "How many there may be.", []string{"pool"}, nil)
-	waitsDesc     = prometheus.NewDesc("cascada_database_pool_waits_total", "How often somebody waited for a connection.", []string{"pool"}, nil)
-	waitTimeDesc  = prometheus.NewDesc("cascada_database_pool_wait_seconds_total", "How long, in all.", []string{"pool"}, nil)
-	givenUpDesc   = prometheus.NewDesc("cascada_database_pool_given_up_total", "How often somebody gave up waiting; PostgreSQL alone.", []string{"pool"}, nil)
-	paymentsDesc  = prometheus.NewDesc("cascada_payments_total", "Payments that came to a status, as this node wrote it.", []string{"rail", "environment", "status"}, nil)
+	changesDesc   = prometheus.NewDesc("cascada_store_changes_total", "Changes written by these transactions.", nil, nil)
+	againDesc     = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that started again because a change in them lost to another.", nil, nil)
+	halvedDesc    = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran separately because a statement failed.", nil, nil)
+	unknownDesc   = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost, and whose result was found out later.", nil, nil)
+	failedDesc    = prometheus.NewDesc("cascada_store_changes_failed_total", "Changes that were not written, or whose result is unknown, by reason. Most changes that lost to another (stale, insufficient) were decided again.", []string{"cause"}, nil)
+	sealedDesc    = prometheus.NewDesc("cascada_seal_last_timestamp_seconds", "When this node last sealed rows; absent until it does.", nil, nil)
+	openConns     = prometheus.NewDesc("cascada_database_connections", "Open connections to the database.", []string{"pool", "state"}, nil)
+	mostConns     = prometheus.NewDesc("cascada_database_connections_max", "The most connections that may be open.", []string{"pool"}, nil)
+	waitsDesc     = prometheus.NewDesc("cascada_database_pool_waits_total", "How often a caller waited for a connection.", []string{"pool"}, nil)
+	waitTimeDesc  = prometheus.NewDesc("cascada_database_pool_wait_seconds_total", "The total time of these waits.", []string{"pool"}, nil)
+	givenUpDesc   = prometheus.NewDesc("cascada_database_pool_given_up_total", "How often a caller gave up waiting; PostgreSQL only.", []string{"pool"}, nil)
+	paymentsDesc  = prometheus.NewDesc("cascada_payments_total", "Payments that reached a status, counted by the node that wrote it.", []string{"rail", "environment", "status"}, nil)
 	deadDesc      = prometheus.NewDesc("cascada_webhook_dead_letters_total", "Deliveries that this node gave up.", []string{"environment"}, nil)
-	parkedDesc    = prometheus.NewDesc("cascada_webhook_parked_total", "Deliveries that this node has let wait for an endpoint that fails or is slow.", nil, nil)
-	postponedDesc = prometheus.NewDesc("cascada_webhook_postponed_total", "Deliveries that this node has given back to wait for an earlier event of their object.", nil, nil)
-	limitedDesc   = prometheus.NewDesc("cascada_rate_limited_total", "Requests that were refused with 429, by the kind of the bucket that was empty.", []string{"bucket"}, nil)
+	parkedDesc    = prometheus.NewDesc("cascada_webhook_parked_total", "Deliveries that this node parked because their endpoint fails or is slow.", nil, nil)
+	postponedDesc = prometheus.NewDesc("cascada_webhook_postponed_total", "Deliveries that this node put back to wait for an earlier event of their object.", nil, nil)
+	limitedDesc   = prometheus.NewDesc("cascada_rate_limited_total", "Requests that were refused with 429, by the kind of the empty bucket.", []string{"bucket"}, nil)
 	queuedDesc    = prometheus.NewDesc("cascada_store_changes_queued", "Changes waiting for a commit.", nil, nil)
 	rateAgeDesc   = prometheus.NewDesc("cascada_fx_oldest_rate_seconds", "Age of the oldest exchange rate that was set or fetched; absent while there is none.", nil, nil)
-	ratesHeld     = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jump and wait for the operator.", nil, nil)
+	ratesHeld     = prometheus.NewDesc("cascada_fx_rates_held", "Exchange rates that jumped and wait for the operator.", nil, nil)
 	openDesc      = prometheus.NewDesc("cascada_provider_circuits_open", "Rails of provider accounts that this node passes over because they fail.", nil, nil)
-	silentDesc    = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that answer no questions of this node, by what is asked about.", []string{"about"}, nil)
-	callsDesc     = prometheus.NewDesc("cascada_provider_charges_total", "Charges that were asked of provider accounts, by what came of them.", []string{"account", "rail", "outcome"}, nil)
-	callTimeDesc  = prometheus.NewDesc("cascada_provider_charge_seconds_total", "Time that they took.", []string{"account", "rail", "outcome"}, nil)
-	unmappedDesc  = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Status words of a provider that have no meaning here and were read as unknown; the log names them.", []string{"account"}, nil)
-	oldestDesc    = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest thing of a kind that is open until somebody ends it; 0 when there is none.", []string{"kind"}, nil)
-	authDesc      = prometheus.NewDesc("cascada_auth_total", "What happened to credentials: logins, refreshed tokens, refusals, logins that were ended.", []string{"event"}, nil)
-	mailsDesc     = prometheus.NewDesc("cascada_mails_total", "Tries of this node to send an e-mail, by what came of them: sent, retried, failed.", []string{"outcome"}, nil)
-	mailsWaiting  = prometheus.NewDesc("cascada_mails_waiting", "E-mails that are not sent yet, and not given up, by any node.", nil, nil)
-	asideDesc     = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were set aside; cascada check names them.", nil, nil)
-	floatDesc     = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account as the ledger has it, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
-	floatOffDesc  = prometheus.NewDesc("cascada_payout_float_off", "By how much the provider's balance differs from it, when it was asked last; absent where it cannot be asked.", []string{"account", "environment", "currency"}, nil)
-	dueDesc       = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 when none is late.", []string{"work"}, nil)
+	silentDesc    = prometheus.NewDesc("cascada_provider_accounts_silent", "Provider accounts that do not answer this node's queries, by the object of the query.", []string{"about"}, nil)
+	callsDesc     = prometheus.NewDesc("cascada_provider_charges_total", "Charges sent to provider accounts, by outcome.", []string{"account", "rail", "outcome"}, nil)
+	callTimeDesc  = prometheus.NewDesc("cascada_provider_charge_seconds_total", "The total time of these charges.", []string{"account", "rail", "outcome"}, nil)
+	unmappedDesc  = prometheus.NewDesc("cascada_provider_unmapped_statuses_total", "Statuses of a provider that are not known here and were read as unknown; the log names them.", []string{"account"}, nil)
+	oldestDesc    = prometheus.NewDesc("cascada_open_oldest_seconds", "Age of the oldest open object of a kind that a person has to end; 0 if there is none.", []string{"kind"}, nil)
+	authDesc      = prometheus.NewDesc("cascada_auth_total", "Events of credentials: logins, refreshed tokens, refusals, ended logins.", []string{"event"}, nil)
+	mailsDesc     = prometheus.NewDesc("cascada_mails_total", "This node's tries to send an e-mail, by result: sent, retried, failed.", []string{"outcome"}, nil)
+	mailsWaiting  = prometheus.NewDesc("cascada_mails_waiting", "E-mails that no node has sent or given up yet.", nil, nil)
+	asideDesc     = prometheus.NewDesc("cascada_work_quarantined", "Rows of due work that cannot be read and were quarantined; cascada check names them.", nil, nil)
+	floatDesc     = prometheus.NewDesc("cascada_payout_float", "The operator's money at a payout account by the ledger, in units of the currency: free, committed.", []string{"account", "environment", "currency", "state"}, nil)
+	floatOffDesc  = prometheus.NewDesc("cascada_payout_float_off", "The difference to the provider's balance at the last query; absent if the balance cannot be queried.", []string{"account", "environment", "currency"}, nil)
+	dueDesc       = prometheus.NewDesc("cascada_work_oldest_due_seconds", "Age of the oldest due work; 0 if none is late.", []string{"work"}, nil)
 )
 
-// Describe is for prometheus.
+// Describe implements prometheus.
 func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{commitsDesc, changesDesc, againDesc, halvedDesc, unknownDesc, queuedDesc, rateAgeDesc, ratesHeld, openDesc, authDesc, silentDesc, callsDesc, callTimeDesc, unmappedDesc, mailsDesc, floatDesc, floatOffDesc,
 		failedDesc, sealedDesc, openConns, mostConns, waitsDesc, waitTimeDesc, givenUpDesc, paymentsDesc, deadDesc, parkedDesc, postponedDesc, limitedDesc} {
@@ -57,7 +58,7 @@ func (storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is for prometheus.
+// Collect implements prometheus.
 func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
@@ -88,7 +89,7 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// database tells of the write path and of connections.
+// database reports the write path and the connections.
 func (c storeCollector) database(tell func(*prometheus.Desc, prometheus.ValueType, float64, ...string)) {
 	s := c.app.Stats()
 	tell(commitsDesc, prometheus.CounterValue, float64(s.Commits))
@@ -113,7 +114,7 @@ func (c storeCollector) database(tell func(*prometheus.Desc, prometheus.ValueTyp
 	}
 }
 
-// providers tells of the operator's accounts and of his money there.
+// providers reports the operator's accounts and the money there.
 func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueType, float64, ...string)) {
 	tell(openDesc, prometheus.GaugeValue, float64(c.app.Providers.OpenCircuits()))
 	for about, n := range c.app.SilentAccounts() {

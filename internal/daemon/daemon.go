@@ -1,5 +1,4 @@
-// Package daemon is the running service: configuration, wiring in one place,
-// start and shutdown.
+// Package daemon is the running service: its configuration, wiring, start and shutdown.
 package daemon
 
 import (
@@ -38,41 +37,41 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// Config is how the service runs.
+// Config is the configuration of the service.
 type Config struct {
 	Listen    string // host:port
 	Metrics   string // host:port of /metrics; empty for none
 	Pprof     string // host:port of /debug/pprof/; empty for none
 	Admin     string // host:port of the admin API; empty for none
 	Database  string // sqlite:PATH or postgres://…
-	PublicURL string // where the service is reached; empty: http://Listen
-	// MasterKey is the master keys, newest last, each 32 bytes in base64, with white space or
-	// commas between; empty: they are in MasterKeyFile, which "" stands for the usual one of.
+	PublicURL string // the service's public address; empty: http://Listen
+	// MasterKey is the master keys, newest last, each 32 bytes in base64, separated by white
+	// space or commas. If it is empty, they are in MasterKeyFile; if that is empty too, in the
+	// default file.
 	MasterKey, MasterKeyFile string
-	Existing                 bool           // make neither a database file nor a key file
-	Migrate                  bool           // bring an older database up to date, as Start does in any case; Open refuses it
-	Migrations               fs.FS          // what the next version of the program would bring, for tests
+	Existing                 bool           // create neither a database file nor a key file
+	Migrate                  bool           // migrate an older database, as Start always does; otherwise Open refuses it
+	Migrations               fs.FS          // the migrations of a later version, for tests
 	Operator                 string         // who runs a command, for the audit log; empty for a service
-	Limits                   *Limits        // how many requests are taken; nil: all
-	Proxies                  []netip.Prefix // whose X-Forwarded-For is believed, by limits and the audit log
+	Limits                   *Limits        // limits on requests; nil: none
+	Proxies                  []netip.Prefix // proxies whose X-Forwarded-For is trusted, by limits and the audit log
 	Log                      *slog.Logger
-	Access                   *slog.Logger // gets a line for each request; nil: nobody does
-	Version                  string       // of the program
+	Access                   *slog.Logger // gets a line for each request; nil: no access log
+	Version                  string       // the program's version
 	Demo                     bool         // /demo opens a checkout of the demo merchant, unless PublicURL is https
-	// Traces is the address of a collector of OpenTelemetry; empty: OpenTelemetry's own
-	// variables say where traces go, or that there are none.
+	// Traces is the address of an OpenTelemetry collector; if it is empty, OpenTelemetry's own
+	// variables apply, or there are no traces.
 	Traces string
 	// AllowPrivateWebhooks lets sandbox webhooks go to loopback addresses. It is for a
-	// developer's machine: a tenant reads the replies of what listens there.
+	// developer's machine: merchants can read the replies of the services there.
 	AllowPrivateWebhooks bool
-	// Connections is how many may be open at a time; 0 means 8192. No more than half of the
-	// process's descriptors are.
+	// Connections is the most open connections; 0 means 8192. It is never more than half of
+	// the process's descriptors.
 	Connections int
-	// WebhooksPerShop is how many endpoints a shop has in an environment at most; 0 means 50.
+	// WebhooksPerShop is the most endpoints of a shop in an environment; 0 means 50.
 	WebhooksPerShop int
-	ProveWebhooks   bool // production endpoints prove whose they are
-	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
-	// means a day.
+	ProveWebhooks   bool // owners of production endpoints have to prove themselves
+	// WalletCoolDown is how long a new production wallet receives no payouts; 0 means a day.
 	WalletCoolDown time.Duration
 	// Retention is how long personal data is kept; zero values: for ever.
 	Retention privacy.Retention
@@ -80,30 +79,29 @@ type Config struct {
 	Faults map[string]string
 	FX     FX
 	Mail   Mail
-	// Adapters are the providers that accounts may be opened at; nil: all there
-	// are.
+	// Adapters are the providers at which accounts may be opened; nil: all.
 	Adapters []provider.Adapter
-	// DrainDelay is how long Drain goes on taking requests while /readyz says 503, so that a
+	// DrainDelay is how long Drain still accepts requests while /readyz returns 503, so that a
 	// balancer looks elsewhere before the listener closes.
 	DrainDelay time.Duration
-	// StuckAfter is how long a loop may take for one look before the process is held for
-	// broken; 0 means a minute.
+	// StuckAfter is how long one look of a loop may take before the process counts as stuck; 0
+	// means a minute.
 	StuckAfter time.Duration
-	Routing    string           // what accounts are ordered by (routing.Order); empty: priority
+	Routing    string           // the order of accounts (routing.Order); empty: priority
 	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
 
-	meter  base.Meter    // of a service
-	tracer *trace.Tracer // of a service; nil: there are no traces
+	meter  base.Meter    // only for a service
+	tracer *trace.Tracer // only for a service; nil: no traces
 }
 
-// drainTimeout is how long requests under way may take after SIGTERM.
+// drainTimeout is how long open requests may take after SIGTERM.
 const drainTimeout = 25 * time.Second
 
-// manyConnections is how many are open where nobody says more: some 20 KB each.
+// manyConnections is the default of Connections: some 20 KB each.
 const manyConnections = 8192
 
-// connections is how many clients' connections may be open: the database, the providers and the
-// webhooks need descriptors too.
+// connections is how many client connections may be open: the database, the providers and
+// the webhooks need descriptors too.
 func (c Config) connections() int {
 	n := c.Connections
 	if n == 0 {
@@ -115,8 +113,8 @@ func (c Config) connections() int {
 	return n
 }
 
-// Open returns the use cases over a database: what the commands of the CLI
-// need. Close it.
+// Open returns the use cases over a database, as the commands of the CLI need them. The
+// caller must close it.
 func Open(ctx context.Context, c Config) (*app.App, error) {
 	leases := c.Now
 	if c.Now == nil {
@@ -177,7 +175,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	})
 }
 
-// OpenBooks opens a database to be proved: nothing is started and nothing changed.
+// OpenBooks opens a database to check it: it starts and changes nothing.
 func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
 	masters, err := masterKeys(ctx, c)
 	if err != nil {
@@ -192,18 +190,18 @@ func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
 
 // Service is a running service.
 type Service struct {
-	URL      string // where it is reached
-	AdminURL string // where the admin API is, "" without one
+	URL      string // the public address
+	AdminURL string // the address of the admin API, "" without one
 	App      *app.App
 
 	log          *slog.Logger
 	verification http.Handler
 	servers      []*http.Server
 	front        front
-	endStreams   func() // of live updates; nil until there are any
+	endStreams   func() // ends streams of live updates; nil until they are wired
 	drainDelay   time.Duration
 	pulse        *work.Pulse
-	redis        *limit.Redis // of the limits; nil without one
+	redis        *limit.Redis // for the limits; nil without one
 	tracer       *trace.Tracer
 	loops        sync.WaitGroup
 	stop         context.CancelFunc // ends the loops
@@ -212,8 +210,8 @@ type Service struct {
 	failed       chan error
 }
 
-// Start opens the database and the listener and returns when the service is
-// ready. End it with Shutdown.
+// Start opens the database and the listener and returns when the service is ready. End it
+// with Shutdown.
 func Start(ctx context.Context, c Config) (*Service, error) {
 	tune(c.Database)
 	if c.Log == nil {
@@ -246,12 +244,12 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 }
 
 const (
-	// The pauses between two tries to open a database that is away at the start.
+	// The pauses between two tries to open an unreachable database at the start.
 	minOpenPause = 250 * time.Millisecond
 	maxOpenPause = 5 * time.Second
 )
 
-// await opens the use cases of a process that serves, as soon as the database is there.
+// await opens the use cases of a node as soon as the database is reachable.
 func await(ctx context.Context, c Config) (*app.App, error) {
 	for pause := minOpenPause; ; pause = min(2*pause, maxOpenPause) {
 		a, err := openNode(ctx, c)
@@ -267,7 +265,7 @@ func await(ctx context.Context, c Config) (*app.App, error) {
 	}
 }
 
-// openNode opens the use cases of a process that serves.
+// openNode opens the use cases of a node.
 func openNode(ctx context.Context, c Config) (*app.App, error) {
 	c.Migrate = true
 	a, err := Open(ctx, c)
@@ -296,7 +294,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	s.front.starting = starting(c.Log)
 	bounded := web.Bound(l.api.(*net.TCPListener), c.connections(), c.Proxies)
 	metrics.connected(bounded)
-	s.serve(bounded, &s.front) // it says that it starts
+	s.serve(bounded, &s.front) // it answers that the service starts
 	if l.metrics != nil {
 		s.serve(l.metrics, metrics.handler())
 		s.warnIfPublic(c.Metrics, "metrics name provider accounts and what they refuse")
@@ -312,7 +310,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	return s, nil
 }
 
-// wire puts together what serves, and lets it begin.
+// wire connects all parts of the service and starts them.
 func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Limits) error {
 	a := s.App
 	if c.Now == nil {
@@ -350,7 +348,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		}
 	}
 	if c.Mail.URL == "" && strings.HasPrefix(c.PublicURL, "https://") {
-		c.Log.Warn("no e-mails are sent: no merchant is written to when somebody adds a wallet; set --smtp-url and --mail-from")
+		c.Log.Warn("no e-mails are sent, not even when a wallet is added: set --smtp-url and --mail-from")
 	}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -363,9 +361,8 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	return nil
 }
 
-// listeners are the service's addresses. They are taken before anything is made:
-// a start that finds one taken leaves nothing behind. Those that are not wanted
-// are nil.
+// listeners are the service's addresses. They are opened before anything is created, so
+// that a start that finds one in use leaves nothing behind. Unused ones are nil.
 type listeners struct{ api, metrics, pprof, admin net.Listener }
 
 func listen(c Config) (l listeners, err error) {
@@ -386,7 +383,7 @@ func listen(c Config) (l listeners, err error) {
 	return l, nil
 }
 
-// close ends those that no server has closed yet.
+// close closes those that no server has closed yet.
 func (l listeners) close() (err error) {
 	for _, one := range []net.Listener{l.api, l.metrics, l.pprof, l.admin} {
 		if one == nil {
@@ -399,7 +396,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// handler is everything on the public listener.
+// handler serves everything on the public listener.
 func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
@@ -425,7 +422,7 @@ func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Page
 	})
 }
 
-// onlyHTTPS is for browsers that came to a service whose address is https: they come back so.
+// onlyHTTPS tells browsers of an https service to keep using https.
 var onlyHTTPS = []string{"max-age=31536000"}
 
 func (s *Service) serve(l net.Listener, h http.Handler) {
@@ -438,18 +435,18 @@ func (s *Service) serve(l net.Listener, h http.Handler) {
 	}()
 }
 
-// warnIfPublic says so where others reach what asks for no credentials.
+// warnIfPublic warns if a listener without credentials can be reached from other machines.
 func (s *Service) warnIfPublic(listen, why string) {
 	if !loopback(listen) {
 		s.log.Warn("a listener without credentials can be reached from other machines: let nobody else in", "address", listen, "why", why)
 	}
 }
 
-// Failed tells of a listener that ended by itself.
+// Failed receives the error of a listener that ended by itself.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Drain makes /readyz say 503, and returns after the delay that a balancer has to see it, or when
-// ctx ends. Requests are taken all the while.
+// Drain makes /readyz return 503. It returns after the delay that a balancer needs to see
+// that, or when ctx ends. Meanwhile requests are still accepted.
 func (s *Service) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	select {
@@ -458,8 +455,8 @@ func (s *Service) Drain(ctx context.Context) {
 	}
 }
 
-// Shutdown lets the requests under way finish, then the loops and deliveries,
-// then writes what is queued. Streams of live updates end at once.
+// Shutdown lets open requests finish, then the loops and deliveries, then writes the queued
+// changes. Streams of live updates end at once.
 func (s *Service) Shutdown() { s.ended.Do(s.shutdown) }
 
 func (s *Service) shutdown() {
@@ -484,7 +481,7 @@ func (s *Service) shutdown() {
 	}
 	if s.redis != nil {
 		if err := s.redis.Close(); err != nil {
-			s.log.Warn("redis was not left in good order", "error", err)
+			s.log.Warn("redis was not closed cleanly", "error", err)
 		}
 	}
 	if err := s.tracer.Close(); err != nil {

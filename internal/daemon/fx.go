@@ -8,14 +8,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// FX is where exchange rates come from and how long they are trusted. What is
-// zero is as the documentation tells.
+// FX is the sources of exchange rates and how long rates are trusted. Zero values mean the
+// documented defaults.
 type FX struct {
-	URL        string // of a JSON endpoint; empty for none
+	URL        string // address of a JSON endpoint; empty for none
 	Every      time.Duration
-	StaleAfter time.Duration // older rates are warned of
-	MaxAge     time.Duration // older rates take no new charges
-	MaxJump    int           // percent; a larger step waits for the operator
+	StaleAfter time.Duration // older rates cause a warning
+	MaxAge     time.Duration // older rates refuse new charges
+	MaxJump    int           // percent; a larger change waits for the operator
 }
 
 func (f FX) open() (acquiring.FX, error) {

@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// gaugeWait is how long a scrape waits for the database before it tells what was seen last.
+	// gaugeWait is how long a scrape waits for the database before it reports the previous
+	// values.
 	gaugeWait = time.Second
-	// gaugeTimeout bounds the questions, which go on when nobody waits any more.
+	// gaugeTimeout bounds the queries, which continue after the scrape gave up.
 	gaugeTimeout = 10 * time.Second
 )
 
-// gauges are those that the database is asked about. A scrape is answered without it, too: it is
-// looked at most when the database is away.
+// gauges are the metrics that need the database. A scrape is answered without it too: they
+// matter most when the database is away.
 type gauges struct {
 	app   *app.App
 	look  singleflight.Group
 	last  atomic.Pointer[seen]
-	first time.Time // when this process began
+	first time.Time // when this process started
 }
 
-// seen is what the database said, and when.
+// seen is the last values from the database, and their time.
 type seen struct {
 	at      time.Time
 	due     map[string]time.Time
@@ -34,24 +35,24 @@ type seen struct {
 	aside   int
 	mails   int64
 	stalled int
-	dispute time.Time // the oldest one's deadline, zero for none
+	dispute time.Time // the oldest dispute's deadline, zero for none
 }
 
 var (
-	databaseUp  = prometheus.NewDesc("cascada_database_up", "1 where the database has just said what is due and open; 0 where that is what was seen last.", nil, nil)
-	databaseAge = prometheus.NewDesc("cascada_database_seen_seconds", "How long ago the database said it.", nil, nil)
-	stalledDesc = prometheus.NewDesc("cascada_webhook_endpoints_stalled", "Endpoints that fail, or that deliveries are parked for.", nil, nil)
+	databaseUp  = prometheus.NewDesc("cascada_database_up", "1 if the database has just reported the due and open work; 0 if the values are older.", nil, nil)
+	databaseAge = prometheus.NewDesc("cascada_database_seen_seconds", "Age of the database's values.", nil, nil)
+	stalledDesc = prometheus.NewDesc("cascada_webhook_endpoints_stalled", "Endpoints that fail, or for which deliveries are parked.", nil, nil)
 	disputeDesc = prometheus.NewDesc("cascada_disputes_oldest_overdue_seconds", "Time since the deadline for evidence of the oldest open dispute in production; 0 while none has passed.", nil, nil)
 )
 
-// Describe is for prometheus.
+// Describe implements prometheus.
 func (*gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{databaseUp, databaseAge, dueDesc, oldestDesc, asideDesc, mailsWaiting, disputeDesc, stalledDesc} {
 		ch <- d
 	}
 }
 
-// Collect is for prometheus. What was never seen is left out.
+// Collect implements prometheus.Collector. Values that were never read are left out.
 func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	told := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -90,7 +91,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	told(disputeDesc, age(last.dispute))
 }
 
-// ask asks the database, and keeps what it says.
+// ask reads the values from the database and keeps them.
 func (g *gauges) ask() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gaugeTimeout)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// front is the public listener's handler: until the service is there it says that it starts.
+// front is the public listener's handler: until the service is ready it answers that the
+// service starts.
 type front struct {
 	starting http.Handler
 	behind   atomic.Pointer[http.Handler]
@@ -26,7 +27,7 @@ type front struct {
 
 func (f *front) open(h http.Handler) { f.behind.Store(&h) }
 
-// ServeHTTP is for net/http.
+// ServeHTTP implements http.Handler.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h := f.behind.Load(); h != nil {
 		(*h).ServeHTTP(w, r)
@@ -35,7 +36,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.starting.ServeHTTP(w, r)
 }
 
-// starting answers while the service is not there yet.
+// starting answers until the service is ready.
 func starting(log *slog.Logger) http.Handler {
 	answers := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -51,13 +52,13 @@ func starting(log *slog.Logger) http.Handler {
 	return web.Identify(answers, func() string { return new(id.Maker).New("req_", time.Now()) })
 }
 
-var errStarting = problem.New(problem.ServiceUnavailable, "the service starts, or waits for its database: retry with backoff")
+var errStarting = problem.New(problem.ServiceUnavailable, "the service is starting, or waits for its database: retry with backoff")
 
-// tellHealth adds what balancers and supervisors ask.
+// tellHealth adds the routes for balancers and supervisors.
 func (s *Service) tellHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if stuck := s.pulse.Stuck(); len(stuck) > 0 {
-			answer(w, http.StatusServiceUnavailable, "does not go on: "+strings.Join(stuck, ", "))
+			answer(w, http.StatusServiceUnavailable, "stuck: "+strings.Join(stuck, ", "))
 			return
 		}
 		answer(w, http.StatusOK, "ok")
@@ -65,11 +66,11 @@ func (s *Service) tellHealth(mux *http.ServeMux) {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", "GET, HEAD")
-			answer(w, http.StatusMethodNotAllowed, "this takes GET alone")
+			answer(w, http.StatusMethodNotAllowed, "only GET is allowed")
 		})
 	}
-	var told atomic.Int64        // when the log was told last, in seconds
-	var looks singleflight.Group // whoever asks at the same time is told the same
+	var told atomic.Int64        // time of the last log line, in seconds
+	var looks singleflight.Group // simultaneous requests share one check
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() {
 			answer(w, http.StatusServiceUnavailable, "draining")
@@ -80,18 +81,18 @@ func (s *Service) tellHealth(mux *http.ServeMux) {
 			defer cancel()
 			return nil, s.App.Ready(ctx)
 		})
-		log := func(what string) { // whoever asks, and however often
+		log := func(what string) { // at most one line a second
 			if now := time.Now().Unix(); told.Swap(now) != now {
 				s.log.Error(what, "error", err)
 			}
 		}
 		switch {
 		case errors.Is(err, auth.ErrForeignKey):
-			log("another master key took over: give it to this node and start it again")
+			log("another node uses a new master key: give it to this node and restart it")
 			answer(w, http.StatusServiceUnavailable, "the master key was rotated")
 		case err != nil:
 			log("nothing can be written to the database: this node is not ready")
-			answer(w, http.StatusServiceUnavailable, "the database does not take changes")
+			answer(w, http.StatusServiceUnavailable, "the database does not accept changes")
 		default:
 			answer(w, http.StatusOK, "ready")
 		}
@@ -99,19 +100,20 @@ func (s *Service) tellHealth(mux *http.ServeMux) {
 }
 
 const (
-	// readyWithin is how long the database may take to prove that it can be written to.
+	// readyWithin is how long the database may take to prove that it accepts writes.
 	readyWithin = 2 * time.Second
-	// stuckAfter is how long a loop may take for one look, feelings how often that is looked at
-	// in this time: a process that was stopped itself has not looked either.
+	// stuckAfter is how long one look of a loop may take; feelings is how many checks there
+	// are in that time. Checks, not the clock, are counted, because a process that was paused
+	// did not check either.
 	stuckAfter = time.Minute
 	feelings   = 12
 )
 
-// ErrStuck: a loop does not go on, so that due work is not done here. Another process does it when
-// this one has ended.
-var ErrStuck = errors.New("a loop of this process does not go on: it ends, for its supervisor to start it again")
+// ErrStuck means that a loop is stuck, so that due work is not done here. Another process
+// does it after this one has ended.
+var ErrStuck = errors.New("a loop of this process is stuck: the process ends, for its supervisor to restart it")
 
-// feel looks whether the loops go on, until ctx ends.
+// feel checks whether the loops make progress, until ctx ends.
 func (s *Service) feel(ctx context.Context, limit time.Duration) {
 	if limit == 0 {
 		limit = stuckAfter
@@ -125,7 +127,7 @@ func (s *Service) feel(ctx context.Context, limit time.Duration) {
 		case <-look.C:
 		}
 		if stuck := s.pulse.Feel(feelings); len(stuck) > 0 {
-			s.log.Error("loops do not go on", "loops", strings.Join(stuck, ", "), "for", limit)
+			s.log.Error("loops are stuck", "loops", strings.Join(stuck, ", "), "for", limit)
 			s.failed <- fmt.Errorf("%w (%s)", ErrStuck, strings.Join(stuck, ", "))
 			return
 		}
@@ -138,5 +140,5 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Security-Policy", web.NoPage)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
+	_, _ = w.Write([]byte(text + "\n")) // the client may have left
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// How much memory the Go runtime takes before it collects garbage.
+// How much memory the Go runtime uses before it collects garbage.
 //
-// A busy node's heap is a few tens of megabytes, and with Go's default a quarter of the
-// time of a payment went to the collector. So the heap may grow nine times, until the process
-// has taken its budget. With a thousand clients more than half of that lives, and most of
-// it is stacks: the heap then grows by half of what lives in it, for about a tenth
-// of the time in place of 500 MB.
+// A busy node's heap is a few tens of megabytes, and with Go's default the collector took a
+// quarter of a payment's time. So the heap may grow ninefold, up to the process's budget.
+// With a thousand clients more than half of that is live, mostly stacks: then the heap
+// grows by half of its live part, which takes about a tenth of the time instead of 500 MB.
 const (
 	heapGrowth   = 800       // percent
 	memoryBudget = 192 << 20 // bytes, with stacks; the program's own pages come on top
-	sqlitePages  = 48 << 20  // bytes that SQLite takes of it, which the runtime does not see
+	sqlitePages  = 48 << 20  // bytes of it for SQLite, which the runtime does not see
 )
 
-// budget is how much the runtime may take (bytes).
+// budget is how much memory the runtime may use, in bytes.
 func budget(database string) int64 {
 	if _, err := engine.FilePath(database); err == nil {
 		return memoryBudget - sqlitePages
@@ -29,8 +28,8 @@ func budget(database string) int64 {
 	return memoryBudget
 }
 
-// paceHeap holds the runtime to the budget (bytes), or to what it needs where that is more, and
-// always to most (bytes).
+// paceHeap keeps the runtime within the budget (bytes), or within what it needs if that is
+// more, and always below most (bytes).
 func paceHeap(budget, most int64) {
 	debug.SetGCPercent(heapGrowth)
 	debug.SetMemoryLimit(min(budget, most))
@@ -51,7 +50,7 @@ func paceHeap(budget, most int64) {
 	collected(struct{}{})
 }
 
-// needed is the limit (bytes) where so much lives in the heap, and so much is taken besides it.
+// needed is the limit (bytes) for a live heap and other memory of these sizes.
 func needed(live, besides uint64) int64 {
 	return int64(live + live/2 + besides)
 }

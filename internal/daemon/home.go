@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Production reports whether a service is reached by the world: there is no demo merchant, whose
-// secret would be in the log.
+// Production reports whether a service is public: then it has no demo merchant, because the
+// log would hold the merchant's secret.
 func Production(publicURL string) bool {
 	return strings.HasPrefix(strings.ToLower(publicURL), "https://")
 }
@@ -39,7 +39,7 @@ func newHome(c Config, a *app.App) (http.Handler, error) {
 		token, err := a.DemoCheckout(r.Context())
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			answer(w, http.StatusNotFound, "this service has no demo merchant: it is made on an empty database")
+			answer(w, http.StatusNotFound, "this service has no demo merchant: one is created only on an empty database")
 		case err != nil:
 			c.Log.ErrorContext(r.Context(), "no demo checkout was opened", "error", err)
 			answer(w, http.StatusServiceUnavailable, "no checkout can be opened now: try again in a moment")

@@ -11,19 +11,19 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Limits is how many requests are taken (LIMIT-6; docs/OPERATIONS.md).
-// DefaultLimits has the usual figures.
+// Limits are the limits on requests (LIMIT-6; docs/OPERATIONS.md). DefaultLimits has the
+// usual numbers.
 type Limits struct {
 	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment
 	Sandbox int                 // what every merchant has in the sandbox at least
-	Logins  int                 // failed logins a minute, of a key and of an address
+	Logins  int                 // failed logins a minute, for a key and for an address
 	Poll    time.Duration       // between two reads of one payment
-	Open    int                 // requests a second of an address to routes without credentials
-	Refused int                 // requests a second of an address whose credentials are refused
+	Open    int                 // requests a second from an address to routes without credentials
+	Refused int                 // requests a second from an address whose credentials are refused
 	Redis   string              // redis://… for limits that all nodes share; empty: each node by itself
 }
 
-// DefaultLimits are those that the documentation tells.
+// DefaultLimits are the documented defaults.
 func DefaultLimits() Limits {
 	return Limits{
 		Tiers:   map[tenant.Tier]int{tenant.Starter: 25, tenant.Standard: 100, tenant.Premium: 500, tenant.Trusted: 2000},
@@ -31,7 +31,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// check refuses figures that would lock everybody out.
+// check refuses numbers that would lock everybody out.
 func (l Limits) check() error {
 	for _, tier := range tenant.Tiers() {
 		if l.Tiers[tier] < 1 {
@@ -49,8 +49,8 @@ func (l Limits) check() error {
 	return nil
 }
 
-// openLimits returns the API's limits, nil for none, and the Redis that they are
-// shared in, nil without one. The figures have been checked.
+// openLimits returns the API's limits, nil for none, and the Redis in which they are
+// shared, nil without one. The numbers have been checked.
 func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *gate.Limits, shared *limit.Redis, err error) {
 	if l == nil {
 		return nil, nil, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 )
 
-// ofRequests is a log whose lines tell which request they come from.
+// ofRequests is a log whose lines name the request that they come from.
 type ofRequests struct{ slog.Handler }
 
-// Handle is for slog.Handler.
+// Handle implements slog.Handler.
 func (h ofRequests) Handle(ctx context.Context, line slog.Record) error {
 	if id := web.RequestID(ctx); id != "" {
 		line.AddAttrs(slog.String("request", id))
@@ -25,10 +25,10 @@ func (h ofRequests) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// WithAttrs is for slog.Handler.
+// WithAttrs implements slog.Handler.
 func (h ofRequests) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return ofRequests{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup is for slog.Handler.
+// WithGroup implements slog.Handler.
 func (h ofRequests) WithGroup(name string) slog.Handler { return ofRequests{h.Handler.WithGroup(name)} }

@@ -13,34 +13,34 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 )
 
-// Mail is how merchants are written to. Without a URL they are not.
+// Mail is how the service sends e-mails. Without a URL it sends none.
 type Mail struct {
 	URL  string // smtp://[user@]host[:587] or smtps://[user@]host[:465]
 	From string // an address, with or without a name
 	// Password is the user's; or it is the first line of PasswordFile.
 	Password, PasswordFile string
 	Timeout                time.Duration // of one e-mail; 0 means a minute
-	// Roots and Dial are for tests: whom the server's certificate is believed from, and how it is
+	// Roots and Dial are for tests: the trusted root certificates, and how the server is
 	// reached.
 	Roots *x509.CertPool
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// open returns what sends e-mails, nil without a URL.
+// open returns the sender of e-mails, nil without a URL.
 func (m Mail) open() (*mail.Sender, error) {
 	if m.URL == "" {
 		if m.From != "" || m.Password != "" || m.PasswordFile != "" {
-			return nil, errors.New("a sender or a password of e-mails is given and no mail server: set --smtp-url too")
+			return nil, errors.New("there is a sender or a password for e-mails, but no mail server: set --smtp-url too")
 		}
 		return nil, nil
 	}
 	if m.From == "" {
-		return nil, errors.New("a mail server is given and no sender: set --mail-from too, an address such as no-reply@pay.example.com")
+		return nil, errors.New("there is a mail server, but no sender: set --mail-from too, an address such as no-reply@pay.example.com")
 	}
 	password := m.Password
 	if m.PasswordFile != "" {
 		if password != "" {
-			return nil, errors.New("the password of the mail server is given twice: by --smtp-password-file and by CASCADA_SMTP_PASSWORD")
+			return nil, errors.New("the password of the mail server is set twice: by --smtp-password-file and by CASCADA_SMTP_PASSWORD")
 		}
 		text, err := os.ReadFile(m.PasswordFile)
 		if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// masterKeys are the configured keys, or those of the key file, which is made on
-// the first start (design: Bootstrap). Whatever else would refuse the start has
-// been asked before: a key that was made belongs to a database.
+// masterKeys are the configured keys, or those of the key file, which the first start
+// creates (design: Bootstrap). All other reasons to refuse the start have been checked
+// before: a key that was created belongs to a database.
 func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
 	if err := app.CheckAddress(c.Database); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if keyed { // by a process that made its key since, or the file was lost
+	if keyed { // by a process that has created its key since, or the file was lost
 		keys, err := readMasterKeys(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: the database has a master key already; put its file there, or set CASCADA_MASTER_KEY", err)
@@ -56,7 +56,8 @@ func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
 	return makeMasterKey(path, c.Log)
 }
 
-// MasterKeyPath is the file of the master keys. It fails where they are given without one.
+// MasterKeyPath is the file of the master keys. It fails if they are configured without a
+// file.
 func (c Config) MasterKeyPath() (string, error) {
 	if c.MasterKey != "" {
 		return "", errors.New("the master keys are in CASCADA_MASTER_KEY, not in a file")
@@ -70,15 +71,15 @@ func (c Config) MasterKeyPath() (string, error) {
 	return "cascada.key", nil
 }
 
-// NewMasterKey makes a master key, as it stands in a file.
+// NewMasterKey makes a master key in the form of a key file.
 func NewMasterKey() string {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// AddMasterKey puts a new master key at the end of a file that has some, and returns its
-// fingerprint. It does not take over by that.
+// AddMasterKey appends a new master key to a key file, and returns the key's fingerprint.
+// The key is not yet used by that.
 func AddMasterKey(path string) (fingerprint string, err error) {
 	return fingerprint, changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
 		added, err := parseMasterKeys(NewMasterKey(), path)
@@ -95,7 +96,7 @@ func AddMasterKey(path string) (fingerprint string, err error) {
 	})
 }
 
-// RemoveMasterKey takes a master key out of a file, which is left with one at least.
+// RemoveMasterKey removes a master key from a file. The file keeps at least one.
 func RemoveMasterKey(path, fingerprint string) error {
 	return changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(key []byte) bool {
@@ -109,13 +110,13 @@ func RemoveMasterKey(path, fingerprint string) error {
 	})
 }
 
-// changeMasterKeys replaces a key file whole: who reads it meanwhile finds the old one or the
-// new. Of two who change it at once one is refused: the new file's name is the lock.
+// changeMasterKeys replaces a whole key file: a reader finds the old file or the new one.
+// Of two changes at once one is refused: the new file's name is the lock.
 func changeMasterKeys(path string, change func([][]byte) ([][]byte, error)) error {
 	next := path + ".new"
 	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there: another command changes the master keys now, or was killed while it did. If none runs, delete that file and try again", next)
+		return fmt.Errorf("%s exists: another command is changing the master keys, or was killed while it did. If none runs, delete that file and try again", next)
 	}
 	if err != nil {
 		return fmt.Errorf("write the master keys: %w", err)
@@ -161,14 +162,14 @@ func temporaryKeys(path string, keys [][]byte) (string, error) {
 	return temporary.Name(), nil
 }
 
-// makeMasterKey writes a key file, unless somebody else just did.
+// makeMasterKey writes a key file, unless another process has just done so.
 func makeMasterKey(path string, log *slog.Logger) ([][]byte, error) {
 	keys, err := parseMasterKeys(NewMasterKey(), path)
 	if err != nil {
 		return nil, err
 	}
-	// Linked into place whole: of two processes that start at the same time one
-	// wins, and the other reads the winner's.
+	// Linked into place as a whole: of two processes that start at once one wins, and the
+	// other reads the winner's key.
 	temporary, err := temporaryKeys(path, keys)
 	if err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func makeMasterKey(path string, log *slog.Logger) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the master key: %w", err)
 	}
-	log.Warn("a master key was made: keep a copy of it apart from the database; without it no key or webhook secret can be read",
+	log.Warn("a master key was created: keep a copy of it apart from the database; without it no key or webhook secret can be read",
 		"file", path)
 	return keys, nil
 }

@@ -22,24 +22,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics is what /metrics tells. No label may have values without an end, so none names a
-// merchant, a payment, or what a client may make up.
+// metrics is the content of /metrics. Labels must have a bounded number of values, so none
+// names a merchant, a payment, or anything that a client can invent.
 type metrics struct {
 	registry *prometheus.Registry
-	under    prometheus.Gauge         // requests that are being answered
+	under    prometheus.Gauge         // requests in progress
 	requests *prometheus.CounterVec   // by method, route and status
 	latency  *prometheus.HistogramVec // by method and route
-	waited   prometheus.Histogram     // changes for their transaction
-	written  *prometheus.HistogramVec // transactions, by their end
+	waited   prometheus.Histogram     // time that changes waited for their transaction
+	written  *prometheus.HistogramVec // transactions, by result
 	batches  prometheus.Histogram     // changes in a transaction
-	calls    *prometheus.CounterVec   // of providers, by account, operation and outcome
+	calls    *prometheus.CounterVec   // to providers, by account, operation and outcome
 	callTime *prometheus.HistogramVec // by account and operation
 	attempts *prometheus.CounterVec   // of deliveries, by environment and result
 	reply    *prometheus.HistogramVec // of endpoints, by environment
 	runs     *prometheus.CounterVec   // of loops, by loop and result
 	runTime  *prometheus.CounterVec   // by loop
-	success  *prometheus.GaugeVec     // when a loop did well last
-	every    *prometheus.GaugeVec     // how long it rests at the most
+	success  *prometheus.GaugeVec     // when a loop last succeeded
+	every    *prometheus.GaugeVec     // its longest pause
 	spans    *prometheus.CounterVec   // by result
 }
 
@@ -58,28 +58,28 @@ func newMetrics() *metrics {
 	calls := []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20}
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		under:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "cascada_http_requests_in_flight", Help: "Requests that are being answered."}),
-		requests: counter("cascada_http_requests_total", "Requests that were answered, by the pattern of their path and by status; the route \"other\" is none.", "method", "route", "status"),
+		under:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "cascada_http_requests_in_flight", Help: "Requests in progress."}),
+		requests: counter("cascada_http_requests_total", "Requests that were answered, by the pattern of their path and by status; the route \"other\" means no pattern.", "method", "route", "status"),
 		latency:  histogram("cascada_http_request_seconds", "Time to answer a request.", requests, "method", "route"),
 		waited: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cascada_store_change_wait_seconds", Buckets: commits,
 			Help: "Time that a change waited for its transaction to begin."}),
-		written: histogram("cascada_store_transaction_seconds", "Time that a transaction of the group commit took, by what became of it.", commits, "end"),
+		written: histogram("cascada_store_transaction_seconds", "Time that a transaction of the group commit took, by result.", commits, "end"),
 		batches: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cascada_store_transaction_changes", Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500},
-			Help: "Changes in a transaction that was written."}),
-		calls:    counter("cascada_provider_calls_total", "Calls to provider accounts, by what was asked and what came of it.", "account", "operation", "outcome"),
-		callTime: histogram("cascada_provider_call_seconds", "Time that they took.", calls, "account", "operation"),
-		attempts: counter("cascada_webhook_attempts_total", "Deliveries that were tried, by the endpoint's answer: a class of status codes, or why there was none.", "environment", "result"),
-		reply:    histogram("cascada_webhook_attempt_seconds", "Time that endpoints took.", calls, "environment"),
+			Help: "Changes in a written transaction."}),
+		calls:    counter("cascada_provider_calls_total", "Calls to provider accounts, by operation and outcome.", "account", "operation", "outcome"),
+		callTime: histogram("cascada_provider_call_seconds", "Time of these calls.", calls, "account", "operation"),
+		attempts: counter("cascada_webhook_attempts_total", "Delivery tries, by the endpoint's answer: a class of status codes, or why there was none.", "environment", "result"),
+		reply:    histogram("cascada_webhook_attempt_seconds", "Time that endpoints took to answer.", calls, "environment"),
 		runs:     counter("cascada_loop_runs_total", "Runs of the loops that do due work.", "loop", "result"),
-		runTime:  counter("cascada_loop_run_seconds_total", "Time that they took.", "loop"),
-		success:  gauge("cascada_loop_last_success_timestamp_seconds", "When a loop of this node ended a run without an error; its start before the first one.", "loop"),
-		every:    gauge("cascada_loop_interval_seconds", "How long the loop rests at the most.", "loop"),
-		spans:    counter("cascada_trace_spans_total", "Spans that were handed to the collector of traces, or were not taken.", "result"),
+		runTime:  counter("cascada_loop_run_seconds_total", "Time of these runs.", "loop"),
+		success:  gauge("cascada_loop_last_success_timestamp_seconds", "When a loop of this node last ended a run without an error; before the first, when it started.", "loop"),
+		every:    gauge("cascada_loop_interval_seconds", "The longest pause of the loop.", "loop"),
+		spans:    counter("cascada_trace_spans_total", "Spans that were sent to the collector of traces, or refused by it.", "result"),
 	}
 	m.registry.MustRegister(m.under, m.requests, m.latency, m.waited, m.written, m.batches, m.calls, m.callTime, m.attempts, m.reply,
 		m.runs, m.runTime, m.success, m.every, m.spans,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	// A counter that begins with its first event has no increase by it.
+	// A counter that begins with its first event shows no increase for it.
 	for _, result := range delivery.AttemptResults() {
 		m.attempts.WithLabelValues(string(tenant.Sandbox), result)
 		m.attempts.WithLabelValues(string(tenant.Production), result)
@@ -104,7 +104,7 @@ func (m *metrics) sent(spans int, err error) {
 	m.spans.WithLabelValues(result).Add(float64(spans))
 }
 
-// of tells of a service, too, and of the program that it is.
+// of adds the metrics of a service and of its program.
 func (m *metrics) of(a *app.App, gate *gate.Gate, version string) {
 	m.registry.MustRegister(storeCollector{a, gate}, &gauges{app: a, first: time.Now()})
 	build := newBuildInfo()
@@ -167,13 +167,13 @@ func (m *metrics) answered(method, route string, status int, took time.Duration)
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// watch tells whether the Redis of the limits answers, where there is one.
+// watch reports whether the Redis of the limits answers, if there is one.
 func (m *metrics) watch(redis *limit.Redis) {
 	if redis == nil {
 		return
 	}
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "cascada_limit_redis_up", Help: "1 while the nodes share their limits; 0 while this one counts by itself.",
+		Name: "cascada_limit_redis_up", Help: "1 while the nodes share their limits; 0 while this node counts alone.",
 	}, func() float64 {
 		if redis.Up() {
 			return 1
@@ -182,12 +182,12 @@ func (m *metrics) watch(redis *limit.Redis) {
 	}))
 }
 
-// connected tells how many connections there are.
+// connected reports the number of connections.
 func (m *metrics) connected(c *web.Connections) {
 	m.registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "cascada_connections_open", Help: "Connections of clients that are open."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "cascada_connections_open", Help: "Open connections of clients."},
 			func() float64 { return float64(c.Open()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "cascada_connections_refused_total", Help: "Connections that were closed at once, because too many were open, of one address or of all."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "cascada_connections_refused_total", Help: "Connections that were closed at once because too many were open, from one address or in total."},
 			func() float64 { return float64(c.Refused()) }))
 }
 
@@ -201,8 +201,8 @@ func (m *metrics) handler() http.Handler {
 	return mux
 }
 
-// profiles serves Go's profiles. They hold parts of the memory: they are for whoever may read
-// all of it.
+// profiles serves Go's profiles. They hold parts of the memory, so they are only for people
+// who may read all of it.
 func profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -11,13 +11,13 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 )
 
-// observer sees every request of a listener: it gives each an id and a span, counts it, and
+// observer wraps every request of a listener: it assigns an id and a span, counts it, and
 // writes the access log.
 type observer struct {
 	metrics *metrics
 	tracer  *trace.Tracer
 	access  *slog.Logger   // nil: no access log
-	proxies []netip.Prefix // whose X-Forwarded-For is believed
+	proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	newID   func() string
 }
 
@@ -28,20 +28,20 @@ func newObserver(c Config, m *metrics) observer {
 	return observer{metrics: m, tracer: c.tracer, access: c.Access, proxies: c.Proxies, newID: func() string { return id.New("req_", time.Now()) }}
 }
 
-// see lets a handler answer.
+// see wraps a handler.
 func (o observer) see(next http.Handler) http.Handler {
 	return web.Identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		seen := &reply{ResponseWriter: w, status: http.StatusOK}
 		ctx, span := o.tracer.Start(r.Context(), "request", trace.Server)
 		if span != nil {
-			// The caller is another party: whether his trace is kept is none of our business, nor
-			// may he decide whether ours is.
+			// The caller is another party: whether its trace is sampled does not concern us, and
+			// must not decide whether ours is.
 			span.Link(trace.Incoming(r.Header))
 			r = r.WithContext(ctx)
 		}
 		o.metrics.under.Inc()
-		defer func() { // also of one that panicked
+		defer func() { // also after a panic
 			o.metrics.under.Dec()
 			o.answered(r, span, seen, time.Since(began))
 		}()
@@ -49,10 +49,10 @@ func (o observer) see(next http.Handler) http.Handler {
 	}), o.newID)
 }
 
-// noRoute is the label of requests that no pattern took.
+// noRoute is the label of requests without a matching pattern.
 const noRoute = "other"
 
-// answered notes how a request was answered.
+// answered records how a request was answered.
 func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took time.Duration) {
 	known, method := web.RequestOf(r.Context()), methodLabel(r.Method)
 	route := known.Route
@@ -75,7 +75,7 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 	if o.access == nil {
 		return
 	}
-	// No path, which may hold a checkout's token, and no query: the route says what was asked.
+	// No path, which may hold a checkout's token, and no query: the route is enough.
 	fields := []slog.Attr{
 		slog.String("method", method), slog.String("route", route), slog.Int("status", to.status),
 		slog.Float64("seconds", took.Seconds()), slog.Int64("bytes", to.bytes), slog.String("address", web.Peer(r, o.proxies).String()),
@@ -86,8 +86,8 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 	o.access.LogAttrs(r.Context(), slog.LevelInfo, "request", fields...)
 }
 
-// methodLabel is a request's method in the metrics: "other" for what no endpoint takes. A
-// label is kept for good, so no client may make one up.
+// methodLabel is a request's method in the metrics: "other" for a method that no endpoint
+// has. Labels are kept for ever, so no client may invent one.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -96,7 +96,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// reply knows how it was answered.
+// reply records its status and size.
 type reply struct {
 	http.ResponseWriter
 	status int
@@ -105,7 +105,7 @@ type reply struct {
 }
 
 func (r *reply) WriteHeader(status int) {
-	if !r.begun && status >= http.StatusOK { // what comes before it is no answer
+	if !r.begun && status >= http.StatusOK { // an informational status is not the answer
 		r.status, r.begun = status, true
 	}
 	r.ResponseWriter.WriteHeader(status)
@@ -118,5 +118,5 @@ func (r *reply) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements http.ResponseController.
 func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -8,20 +8,21 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memoryLimit is what the process's memory is kept below, if it can be: seven times what a busy
-// node takes. Of a smaller machine or container it is three quarters.
+// memoryLimit is the limit on the process's memory, if possible: seven times the use of a
+// busy node. On a smaller machine or container it is three quarters of the memory.
 const memoryLimit, memoryShare = 1 << 30, 0.75
 
-// tuned is done once in a process.
+// tuned makes tune run once in a process.
 var tuned sync.Once
 
-// tune sets up the process for a service on a database, once; GOGC, GOMEMLIMIT and GOMAXPROCS overrule it.
+// tune sets up the process for a service on a database, once; GOGC, GOMEMLIMIT and
+// GOMAXPROCS override it.
 //
-// The heap grows further between collections than Go's default (paceHeap).
+// The heap grows further between collections than with Go's default (paceHeap).
 //
-// There are two more processors than cores, one for each committer: Go looks for
-// answers on the network when a processor runs out of work, and on a busy node the
-// database's answer waited behind dozens of requests, with the database idle.
+// There are two more processors than cores, one for each committer: Go polls the network
+// when a processor runs out of work, and on a busy node the database's answer waited behind
+// dozens of requests while the database was idle.
 func tune(database string) {
 	tuned.Do(func() { setUp(database) })
 }
@@ -35,7 +36,7 @@ func setUp(database string) {
 	}
 }
 
-// memoryOf is the limit where so much memory is available, as far as that is known.
+// memoryOf is the limit for the available memory, if that is known.
 func memoryOf(available memlimit.Provider) int64 {
 	share, err := memlimit.ApplyRatio(available, memoryShare)()
 	if err != nil || share == 0 {

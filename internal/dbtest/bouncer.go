@@ -12,19 +12,20 @@ import (
 	"time"
 )
 
-// Bouncer is a pgbouncer before a server.
+// Bouncer is a pgbouncer in front of a server.
 type Bouncer struct {
-	Address string // of the database behind it
+	Address string // of the database through it
 
 	instance
 	t        testing.TB
 	database string // the server's directory
 }
 
-// room is the sessions that a pooler may have: more than some nodes and commands want.
+// room is the number of sessions of a pooler: more than some nodes and commands need.
 const room = 100
 
-// Bouncer starts a pgbouncer before the server, in a pool mode (session, transaction or statement).
+// Bouncer starts a pgbouncer in front of the server, in a pool mode (session, transaction
+// or statement).
 func (s *Server) Bouncer(mode string) *Bouncer {
 	s.t.Helper()
 	b := &Bouncer{t: s.t, database: s.dir}
@@ -73,14 +74,14 @@ default_pool_size = %d
 `, b.database, b.dir, mode, room), 0o644)
 }
 
-// Kill ends it as a crash does, with every connection through it.
+// Kill ends it like a crash, with every connection through it.
 func (b *Bouncer) Kill() {
 	b.t.Helper()
 	b.must(b.process.Process.Kill())
 	_ = b.process.Wait() // killed
 }
 
-// Turn gives a pooler at work another pool mode.
+// Turn changes a running pooler's pool mode.
 func (b *Bouncer) Turn(mode string) {
 	b.t.Helper()
 	b.must(b.configure(mode))

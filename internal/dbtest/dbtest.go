@@ -1,6 +1,5 @@
-// Package dbtest gives each test fresh databases: an SQLite file, and a
-// database of a real PostgreSQL that the test process starts for itself and
-// takes down again. It is used by tests only.
+// Package dbtest gives each test fresh databases: an SQLite file, and a database of a real
+// PostgreSQL that the test process starts and stops itself. Only tests use it.
 package dbtest
 
 import (
@@ -22,11 +21,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Prepare, where a package sets it before its tests, is done to one database of each
-// engine, and every test gets a copy of that: migrations take as long as a short test.
+// Prepare, if a package sets it before its tests, is run on one database of each engine,
+// and every test gets a copy of that: migrations take as long as a short test.
 var Prepare = func(_ context.Context, database string) error { return nil }
 
-// preparedFile is what a test's SQLite file starts with; empty without Prepare.
+// preparedFile is the initial content of a test's SQLite file; empty without Prepare.
 var preparedFile = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp(memory(), "cascada-lite")
 	if err != nil {
@@ -43,7 +42,7 @@ var preparedFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// preparedDatabase starts PostgreSQL and names the database that a test's is a copy of.
+// preparedDatabase starts PostgreSQL and names the database that tests get a copy of.
 var preparedDatabase = sync.OnceValues(func() (string, error) {
 	if err := server.start(); err != nil {
 		return "", fmt.Errorf("start PostgreSQL for the tests (make test installs it): %w", err)
@@ -56,13 +55,14 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 	return name, Prepare(ctx, server.dsn(name))
 })
 
-// Only, where a package sets it before its tests, is the one engine that Each runs them on:
-// "sqlite" or "postgres". Of "postgres", tests of SQLite alone are skipped: a run of "sqlite"
-// has them, and those of PostgreSQL alone too.
+// Only, if a package sets it before its tests, is the one engine on which Each runs them:
+// "sqlite" or "postgres". With "postgres", tests only for SQLite are skipped; a run with
+// "sqlite" includes them, and also those only for PostgreSQL.
 var Only string
 
-// Each runs the test once per engine, both at a time, with the address of a fresh database.
-// A database is made when the test's turn comes: hundreds of tests wait for theirs.
+// Each runs the test once per engine, both in parallel, with the address of a fresh
+// database. A database is made when the test's turn comes, because hundreds of tests wait
+// for theirs.
 func Each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	for engine, address := range map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": Postgres} {
@@ -75,8 +75,8 @@ func Each(t *testing.T, test func(t *testing.T, database string)) {
 	}
 }
 
-// SQLite returns the address of a file of the test's own, which does not exist yet
-// where nothing is prepared.
+// SQLite returns the address of the test's own file, which does not exist yet unless
+// Prepare is set.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	if Only == "postgres" {
@@ -100,8 +100,8 @@ func SQLite(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// memory is a file system that is held in memory, where there is one with room: the
-// tests make files by the ten thousand, and a disk spent as long on that as all else took.
+// memory is a file system in memory, if there is one with room: the tests make ten
+// thousands of files, which on a disk takes as long as everything else.
 func memory() string {
 	const dir, room = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
@@ -111,8 +111,8 @@ func memory() string {
 	return dir
 }
 
-// Postgres returns the address of a database of the test's own, which is dropped when
-// the test ends.
+// Postgres returns the address of the test's own database, which is dropped when the test
+// ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	original, err := preparedDatabase()
@@ -120,7 +120,7 @@ func Postgres(t testing.TB) string {
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("t%d", server.databases.Add(1))
-	ctx := context.Background() // the test's own is over when it cleans up
+	ctx := context.Background() // the test's own context has ended by the cleanup
 	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY wal_log"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func Postgres(t testing.TB) string {
 	return server.dsn(name)
 }
 
-// Main runs a package's tests (a *testing.M, or what adds to one), stops the
-// server after them, and cleans up.
+// Main runs a package's tests (a *testing.M, or something that wraps one), then stops the
+// server and cleans up.
 func Main(m interface{ Run() int }, cleanup ...func()) {
 	code := m.Run()
 	server.stop()
@@ -174,7 +174,8 @@ func (s *instance) start() (err error) {
 	if err := s.makeDir(memory()); err != nil {
 		return err
 	}
-	// The databases are made for a language, as most are: nothing may hang on that.
+	// The databases use a language's collation, as most real ones do: nothing may depend on
+	// it.
 	err = s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
 		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	if err != nil {
@@ -188,8 +189,8 @@ func (s *instance) makeDir(in string) (err error) {
 	if s.bin, err = binaries(); err != nil {
 		return err
 	}
-	// Not t.TempDir: its parent belongs to root alone, and a socket's path is
-	// limited to 107 bytes.
+	// Not t.TempDir: its parent belongs to root alone, and a socket's path is limited to 107
+	// bytes.
 	if s.dir, err = os.MkdirTemp(in, "cascada-pg"); err != nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func (s *instance) serve(settings ...string) error {
 func launch(program *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		// It dies with the thread that started it, so the thread stays.
+		// It dies with the thread that started it, so that thread must stay.
 		runtime.LockOSThread()
 		started <- program.Start()
 		select {}
@@ -261,7 +262,8 @@ func (s *instance) awaitReady() error {
 	}
 }
 
-// unprivileged makes root run the server as postgres, which refuses root.
+// unprivileged makes root run the server as the user postgres, because PostgreSQL refuses
+// root.
 func (s *instance) unprivileged() (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Geteuid() != 0 {
@@ -293,7 +295,7 @@ func (s *instance) stop() {
 	}
 }
 
-// binaries finds initdb and postgres where Debian and others put them.
+// binaries finds initdb and postgres in the usual places of Debian and others.
 func binaries() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err == nil && len(found) > 0 {

@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// Disk is a file system of a test's own, which it may fill.
+// Disk is a test's own file system, which the test may fill.
 type Disk struct {
 	t   testing.TB
 	dir string
 }
 
-// NewDisk mounts a disk of so many MiB. Only root may mount: others skip the test.
+// NewDisk mounts a disk of size MiB. Only root may mount: for other users the test is
+// skipped.
 func NewDisk(t testing.TB, size string) *Disk {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "cascada-disk")
@@ -38,10 +39,10 @@ func NewDisk(t testing.TB, size string) *Disk {
 	return &Disk{t, dir}
 }
 
-// SQLite is the address of a file on the disk.
+// SQLite is the address of a database file on the disk.
 func (d *Disk) SQLite() string { return "sqlite:" + filepath.Join(d.dir, "cascada.db") }
 
-// Postgres starts a server whose data is on the disk.
+// Postgres starts a server with its data on the disk.
 func (d *Disk) Postgres() *Server {
 	d.t.Helper()
 	return alone(d.t, d.dir)
@@ -49,7 +50,7 @@ func (d *Disk) Postgres() *Server {
 
 func (d *Disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// Fill leaves no room.
+// Fill uses up all space.
 func (d *Disk) Fill() {
 	d.t.Helper()
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -66,7 +67,7 @@ func (d *Disk) Fill() {
 	}
 }
 
-// Free makes room again.
+// Free frees the space again.
 func (d *Disk) Free() {
 	d.t.Helper()
 	if err := os.Remove(d.ballast()); err != nil {
@@ -74,7 +75,7 @@ func (d *Disk) Free() {
 	}
 }
 
-// Revive starts a server again that has ended.
+// Revive restarts a server that has ended.
 func (s *Server) Revive() {
 	s.t.Helper()
 	if s.process.ProcessState == nil && syscall.Kill(s.process.Process.Pid, 0) == nil {

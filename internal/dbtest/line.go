@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Line stands between a service and its PostgreSQL, and fails as a test wants.
+// Line is a network between a service and its PostgreSQL, which fails as a test requests.
 type Line struct {
 	Address string // of the database behind it
 
@@ -22,19 +22,19 @@ type Line struct {
 	target string
 	down   atomic.Bool
 	deaf   atomic.Bool
-	every  atomic.Int64 // of so many answered commits one is lost; 0: none
+	every  atomic.Int64 // one of this many answered commits is lost; 0: none
 	heard  atomic.Int64 // commits that were answered
 	before atomic.Pointer[func()]
 	lost   atomic.Int64
-	mu     sync.Mutex // owns what follows
+	mu     sync.Mutex // guards what follows
 	open   map[net.Conn]struct{}
-	parted chan struct{} // closed when what was sent goes on; nil while nothing is held
+	parted chan struct{} // closed when traffic continues; nil while it is not held
 }
 
 // socket is the name that PostgreSQL gives its own.
 const socket = ".s.PGSQL.5432"
 
-// Behind puts a line before a database that Postgres has made.
+// Behind puts a line in front of a database from Postgres.
 func Behind(t testing.TB, database string) *Line {
 	t.Helper()
 	address, err := url.Parse(database)
@@ -76,22 +76,22 @@ func Behind(t testing.TB, database string) *Line {
 	return l
 }
 
-// Down says whether connections are refused from now on.
+// Down sets whether connections are refused from now on.
 func (l *Line) Down(down bool) { l.down.Store(down) }
 
-// Deaf says whether what the database replies is lost from now on: it does all that
-// it is told, and nobody hears of it.
+// Deaf sets whether the database's replies are lost from now on: it does everything, but
+// the service does not hear of it.
 func (l *Line) Deaf(deaf bool) { l.deaf.Store(deaf) }
 
-// Lose makes the line end the connection, from now on, in place of passing on the
-// answer to every so many-th commit: it is done, and nobody hears of it. 0 ends that.
+// Lose makes the line cut the connection instead of passing on the answer to every every-th
+// commit: the commit is done, but the service does not hear of it. 0 ends that.
 func (l *Line) Lose(every int) { l.every.Store(int64(every)) }
 
 // Lost is how many answers to commits were lost by Lose.
 func (l *Line) Lost() int { return int(l.lost.Load()) }
 
-// Part says whether nothing gets through from now on, either way: connections stay open,
-// new ones are made, and what is sent arrives when that is over.
+// Part sets whether the line holds all traffic from now on, in both directions: connections
+// stay open, new ones are made, and the data arrives when that ends.
 func (l *Line) Part(parted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *Line) Part(parted bool) {
 	}
 }
 
-// pass waits until something gets through.
+// pass waits until traffic may pass.
 func (l *Line) pass() {
 	l.mu.Lock()
 	parted := l.parted
@@ -116,8 +116,7 @@ func (l *Line) pass() {
 
 func (l *Line) host() string { return l.dir }
 
-// Before lets something be done each time a commit was done, before that is passed on. nil
-// ends that.
+// Before calls do after each commit, before its answer is passed on. nil ends that.
 func (l *Line) Before(do func()) {
 	if do == nil {
 		l.before.Store(nil)
@@ -126,7 +125,7 @@ func (l *Line) Before(do func()) {
 	l.before.Store(&do)
 }
 
-// Cut ends every connection, wherever it is.
+// Cut ends every connection.
 func (l *Line) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +136,7 @@ func (l *Line) Cut() {
 
 func (l *Line) serve(client net.Conn) {
 	defer client.Close()
-	l.mu.Lock() // before anything else: a cut ends what has begun
+	l.mu.Lock() // first of all: a cut ends open connections too
 	l.open[client] = struct{}{}
 	l.mu.Unlock()
 	defer func() {
@@ -155,14 +154,14 @@ func (l *Line) serve(client net.Conn) {
 	}
 	defer database.Close()
 	go func() {
-		// What came before the cut is done, as it is when a network fails.
+		// Everything before the cut is done, as in a real network failure.
 		defer database.Close()
 		_, _ = io.Copy(&telling{line: l, to: database}, client)
 	}()
 	_, _ = io.Copy(&hearing{line: l, to: client}, database)
 }
 
-// telling passes on what the client says, once it gets through.
+// telling passes on the client's data, when traffic may pass.
 type telling struct {
 	line *Line
 	to   net.Conn
@@ -173,16 +172,16 @@ func (t *telling) Write(b []byte) (int, error) {
 	return t.to.Write(b)
 }
 
-// hearing passes on what the database says, unless its line is deaf or loses it.
+// hearing passes on the database's data, unless its line is deaf or loses it.
 type hearing struct {
 	line *Line
 	to   net.Conn
-	rest []byte // of a message that has not come whole
+	rest []byte // of an incomplete message
 }
 
 var errLost = errors.New("the answer to a commit is lost")
 
-// answer is the message of PostgreSQL's protocol that a commit is done.
+// answer is the message of PostgreSQL's protocol for a completed commit.
 var answer = []byte("COMMIT\x00")
 
 func (h *hearing) Write(b []byte) (int, error) {
@@ -218,7 +217,7 @@ func (h *hearing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// loses reports whether the answer that comes now is lost.
+// loses reports whether the present answer is lost.
 func (l *Line) loses() bool {
 	every := l.every.Load()
 	if every == 0 || l.heard.Add(1)%every != 0 {

@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a PostgreSQL of a test's own, which it may stop, freeze and promote.
+// Server is a test's own PostgreSQL, which the test may stop, freeze and promote.
 type Server struct {
 	instance
 	t testing.TB
 }
 
-// Alone starts a server that waits for its disk, or a standby, as one in service does.
+// Alone starts a server that waits for its disk, or a standby, like one in production.
 func Alone(t testing.TB) *Server {
 	t.Helper()
 	return alone(t, memory())
@@ -37,7 +37,7 @@ func alone(t testing.TB, in string, settings ...string) *Server {
 	return s
 }
 
-// Archiving starts a server that archives its log, so that it can be put back to a moment.
+// Archiving starts a server that archives its log, so that it can be restored to a moment.
 func Archiving(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t}
@@ -60,7 +60,7 @@ func (s *Server) mkdir(path string) {
 
 func (s *Server) archive() string { return filepath.Join(s.dir, "archive") }
 
-// Base takes a base backup, which becomes a server by PutBack.
+// Base takes a base backup, which PutBack turns into a server.
 func (s *Server) Base() *Server {
 	s.t.Helper()
 	base := &Server{t: s.t}
@@ -70,7 +70,8 @@ func (s *Server) Base() *Server {
 	return base
 }
 
-// PutBack starts a base backup as the other server was at a moment, from that one's archive.
+// PutBack starts a base backup in the state of the other server at a moment, from that
+// server's archive.
 func (s *Server) PutBack(of *Server, to time.Time) {
 	s.t.Helper()
 	settings, err := os.OpenFile(filepath.Join(s.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -85,7 +86,7 @@ func (s *Server) PutBack(of *Server, to time.Time) {
 	}
 }
 
-// Archived waits until all that was written so far is in the archive.
+// Archived waits until everything written so far is in the archive.
 func (s *Server) Archived() {
 	s.t.Helper()
 	s.Exec("CREATE TABLE IF NOT EXISTS archived (name text)")
@@ -95,7 +96,7 @@ func (s *Server) Archived() {
 	}
 }
 
-// query is a question that is answered by yes or no.
+// query runs a query with a boolean result.
 func (s *Server) query(statement string) (yes bool) {
 	s.t.Helper()
 	conn, err := pgx.Connect(context.Background(), s.dsn("postgres"))
@@ -116,12 +117,12 @@ func (s *Server) Standby() *Server {
 	return next
 }
 
-// Host is a server, or a line before one.
+// Host is a server, or a line in front of one.
 type Host interface{ host() string }
 
 func (s *Server) host() string { return s.dir }
 
-// Address is that of the database on one of some hosts, in their order.
+// Address is the address of the database on one of several hosts, in their order.
 func Address(hosts ...Host) string {
 	var names []string
 	for _, h := range hosts {
@@ -130,17 +131,16 @@ func Address(hosts ...Host) string {
 	return "postgres:///postgres?host=" + strings.Join(names, ",") + "&user=app&sslmode=disable"
 }
 
-// Line puts a line before the server.
+// Line puts a line in front of the server.
 func (s *Server) Line() *Line { s.t.Helper(); return Behind(s.t, Address(s)) }
 
-// Freeze stops the server's processes where they are: its connections stay open, and
-// nothing is answered.
+// Freeze pauses the server's processes: its connections stay open, and nothing is answered.
 func (s *Server) Freeze() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
 
-// Thaw lets them go on.
+// Thaw lets them continue.
 func (s *Server) Thaw() { s.t.Helper(); s.signal(syscall.SIGCONT) }
 
-// Kill ends the server as a crash does.
+// Kill ends the server like a crash.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.signal(syscall.SIGKILL)
@@ -166,8 +166,7 @@ func (s *Server) Exec(statement string) {
 	s.must(s.exec(context.Background(), statement))
 }
 
-// Errors lists the lines of the server's log, since it was last started, that say that a statement
-// failed.
+// Errors lists the failed statements in the server's log since its last start.
 func (s *Server) Errors() (lines []string) {
 	s.t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.dir, "log"))
@@ -185,7 +184,7 @@ func (s *Server) signal(signal syscall.Signal) {
 	s.must(signalFamily(s.process.Process.Pid, signal))
 }
 
-// signalFamily reaches a server and its children, which have groups of their own.
+// signalFamily signals a server and its children, which have their own groups.
 func signalFamily(pid int, signal syscall.Signal) error {
 	pids := []int{pid}
 	found, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is servers that Patroni keeps: it promotes one by itself when the primary fails.
+// Cluster is servers under Patroni, which promotes one by itself when the primary fails.
 type Cluster struct {
 	t       testing.TB
 	Members []*Member
@@ -30,8 +30,8 @@ type Member struct {
 	patroni *exec.Cmd
 }
 
-// Patroni starts an etcd and so many members, each of which waits for a standby. It is nil
-// where Patroni is not installed.
+// Patroni starts an etcd and some members, each of which waits for a standby. It is nil if
+// Patroni is not installed.
 func Patroni(t testing.TB, members int) *Cluster {
 	t.Helper()
 	for _, program := range []string{"patroni", "etcd"} {
@@ -54,7 +54,7 @@ func Patroni(t testing.TB, members int) *Cluster {
 	return c
 }
 
-// etcd starts the store that the members agree by, and returns its address.
+// etcd starts the store through which the members agree, and returns its address.
 func (c *Cluster) etcd() string {
 	s := &Member{t: c.t}
 	s.must(s.makeDir(memory()))
@@ -69,7 +69,7 @@ func (c *Cluster) etcd() string {
 	return clients
 }
 
-// member starts one. Patroni waits twenty seconds until it takes a primary for dead.
+// member starts a member. Patroni waits twenty seconds before it declares a primary dead.
 func (c *Cluster) member(store, name string) *Member {
 	m := &Member{t: c.t, port: c.freePort()}
 	m.must(m.makeDir(memory()))

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/document"
 )
 
-// compact removes what people put between the digits of an account.
+// compact removes the separators between the digits of an account.
 func compact(s string) string { return strings.NewReplacer(" ", "", "-", "").Replace(s) }
 
 func digits(s string) bool {
@@ -19,9 +19,9 @@ func digits(s string) bool {
 	return true
 }
 
-// weighted is the check digit of a block: its digits times the weights, which
-// repeat, up to the next ten. CLABE takes each product modulo ten, which comes
-// to the same.
+// weighted is the check digit of a block: its digits times the repeating weights,
+// subtracted from the next multiple of ten. CLABE takes each product modulo ten, with the
+// same result.
 func weighted(block string, weights ...int) byte {
 	sum := 0
 	for i := range len(block) {
@@ -34,7 +34,7 @@ func weighted(block string, weights ...int) byte {
 func parseCLABE(text string) (normal, masked, wrong string) {
 	s := compact(text)
 	if len(s) != 18 || !digits(s) || weighted(s[:17], 3, 7, 1) != s[17] {
-		return "", "", "a CLABE: 18 digits, the last of which checks the others"
+		return "", "", "a CLABE: 18 digits, with a valid check digit at the end"
 	}
 	return s, s[:3] + tail(s), ""
 }
@@ -44,7 +44,7 @@ func parseCLABE(text string) (normal, masked, wrong string) {
 func parseCBU(text string) (normal, masked, wrong string) {
 	s := compact(text)
 	if len(s) != 22 || !digits(s) || weighted(s[:7], 7, 1, 3, 9) != s[7] || weighted(s[8:21], 3, 9, 7, 1) != s[21] {
-		return "", "", "a CBU or CVU: 22 digits, of which the 8th and the last check the others"
+		return "", "", "a CBU or CVU: 22 digits, with valid check digits at the 8th and the last place"
 	}
 	return s, s[:3] + tail(s), ""
 }
@@ -53,7 +53,7 @@ func parseCBU(text string) (normal, masked, wrong string) {
 // email address or a random key. A telephone number needs its +55: eleven plain
 // digits are a CPF.
 func parsePIX(text string) (normal, masked, wrong string) {
-	tax, isTax := document.Check("BRA", "CPF", text) // a company's CNPJ too
+	tax, isTax := document.Check("BRA", "CPF", text) // also a company's CNPJ
 	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(text)
 	lower := strings.ToLower(text)
 	switch {
@@ -95,7 +95,7 @@ func uuid(s string) bool {
 func parseIBAN(text string) (normal, masked, wrong string) {
 	s := strings.ToUpper(compact(text))
 	if len(s) < 5 || ibanLength(s[:2]) != len(s) || !digits(s[2:4]) {
-		return "", "", "an IBAN of the length that its country has"
+		return "", "", "an IBAN of the right length for its country"
 	}
 	rest := 0
 	for _, c := range s[4:] + s[:4] {
@@ -109,7 +109,7 @@ func parseIBAN(text string) (normal, masked, wrong string) {
 		}
 	}
 	if rest != 1 {
-		return "", "", "an IBAN whose check digits are right"
+		return "", "", "an IBAN with valid check digits"
 	}
 	return s, s[:2] + tail(s), ""
 }
@@ -128,7 +128,7 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// parseAccount reads an account number of which we know nothing.
+// parseAccount reads an account number of an unknown kind.
 func parseAccount(text string) (normal, masked, wrong string) {
 	s := strings.ToUpper(compact(text))
 	for i := range len(s) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// ends shows how an address begins and ends, as wallets do.
+// ends shows the beginning and the end of an address, as wallets do.
 func ends(s string) string { return s[:6] + "…" + s[len(s)-4:] }
 
 // parseTron reads an address of TRON: base58check of 0x41 and 20 bytes.
@@ -20,10 +20,10 @@ func parseTron(text string) (normal, masked, wrong string) {
 	return text, ends(text), ""
 }
 
-// parseEthereum reads an address of Ethereum. Mixed case is a checksum (EIP-55)
-// and must be right; one case alone has none and is taken as it is.
+// parseEthereum reads an address of Ethereum. Mixed case is a checksum (EIP-55) and must be
+// right; an address in one case has no checksum and is accepted.
 func parseEthereum(text string) (normal, masked, wrong string) {
-	const want = "an Ethereum address: 0x and 40 hexadecimal digits; where upper and lower case are mixed, as its checksum has them"
+	const want = "an Ethereum address: 0x and 40 hexadecimal digits; with a valid checksum if upper and lower case are mixed"
 	plain, ok := strings.CutPrefix(text, "0x")
 	raw, err := hex.DecodeString(plain)
 	if !ok || err != nil || len(raw) != 20 || bytes.Equal(raw, make([]byte, 20)) {
@@ -40,7 +40,7 @@ func parseEthereum(text string) (normal, masked, wrong string) {
 // eip55 writes 40 lower-case hexadecimal digits with a checksum in their case:
 // a letter is upper-case where the same digit of the hash is 8 or more.
 func eip55(lower string) string {
-	keccak := sha3.NewLegacyKeccak256() // as Ethereum has it: SHA-3 before NIST changed the padding
+	keccak := sha3.NewLegacyKeccak256() // Ethereum's variant: SHA-3 before NIST changed the padding
 	keccak.Write([]byte(lower))
 	hash := keccak.Sum(nil)
 	out := []byte(lower)
@@ -87,7 +87,7 @@ func base58check(text string) ([]byte, bool) {
 			return nil, false
 		}
 	}
-	// A leading zero byte is written as a 1, and only so.
+	// A leading zero byte is always written as a 1.
 	ones := len(text) - len(strings.TrimLeft(text, "1"))
 	zeros := len(out) - len(bytes.TrimLeft(out[:], "\x00"))
 	first := sha256.Sum256(out[:21])

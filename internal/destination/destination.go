@@ -1,9 +1,9 @@
-// Package destination reads where a payout goes: bank accounts of the networks
-// that withdrawals use, and addresses of blockchains. What has check digits is
-// checked, because a payout to a mistyped account does not come back.
+// Package destination reads the destination of a payout: bank accounts of the networks for
+// withdrawals, and blockchain addresses. It checks all check digits, because a payout to a
+// mistyped account does not come back.
 //
-// It is pure: it knows no wallet, no tenant and no encryption. A valid
-// destination may still not exist; only the payout provider can tell.
+// It is pure: it knows no wallet, no tenant and no encryption. A valid destination may
+// still not exist; only the payout provider knows.
 package destination
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Destination is a place that money can be sent to, in its normal form: two
-// spellings of one account are equal.
+// Destination is where money can be sent, in its normal form: two spellings of one account
+// are equal.
 type Destination struct {
 	Type     string // bank_account or crypto
 	Network  string
@@ -26,7 +26,7 @@ type Destination struct {
 // Field is the part of a destination that a Problem is about.
 type Field string
 
-// The parts, by the names that callers write them under.
+// The parts, by their names in requests.
 const (
 	Type     Field = "type"
 	Network  Field = "network"
@@ -38,11 +38,11 @@ const (
 // account.
 type Problem struct {
 	Field   Field
-	Absent  bool // the field is needed and is not there
+	Absent  bool // the field is required and missing
 	Message string
 }
 
-// Error makes a Problem an error.
+// Error implements error.
 func (p Problem) Error() string { return string(p.Field) + ": " + p.Message }
 
 // The types of destinations.
@@ -51,12 +51,12 @@ const (
 	crypto      = "crypto"
 )
 
-// network is a way for money to reach an account.
+// network is a payment network that reaches accounts.
 type network struct {
 	name, kind string
 	aliases    []string
-	currencies []string // none: every ISO 4217 currency that no other bank network has to itself
-	// parse returns the normal form and the masked one, or why it is none.
+	currencies []string // none: every ISO 4217 currency that is not exclusive to another bank network
+	// parse returns the normal form and the masked one, or what is wrong
 	parse func(account string) (normal, masked, wrong string)
 }
 
@@ -82,8 +82,8 @@ func Networks() (names []string) {
 	return names
 }
 
-// exclusive are the currencies whose local network every account is on, so that
-// no account in them goes unchecked.
+// exclusive are the currencies whose accounts are all on their local network, so that no
+// account in them goes unchecked.
 var exclusive = []string{"MXN", "BRL", "ARS"}
 
 func (n network) takes(currency string) bool {
@@ -93,8 +93,8 @@ func (n network) takes(currency string) bool {
 	return money.Currency(currency).Valid() && !slices.Contains(exclusive, currency)
 }
 
-// Parse reads a destination. An empty network is taken from the currency where
-// only one can be meant. It returns all that is wrong.
+// Parse reads a destination. If networkName is empty and the currency allows only one
+// network, that one is used. It returns every problem.
 func Parse(kind, networkName, currency, account string) (Destination, []Problem) {
 	var problems []Problem
 	refuse := func(f Field, absent bool, message string) {
@@ -108,7 +108,7 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 	case kind != bankAccount && kind != crypto:
 		refuse(Type, false, "type must be bank_account or crypto")
 	case currency == "":
-		refuse(Currency, true, "currency is required: what arrives, such as MXN, BRL or USDT")
+		refuse(Currency, true, "currency is required: the currency that arrives, such as MXN, BRL or USDT")
 	default:
 		var problem *Problem
 		if usable, problem = choose(kind, networkName, currency); problem != nil {
@@ -153,7 +153,7 @@ func choose(kind, name, currency string) ([]network, *Problem) {
 		return nil, &Problem{Currency, false, "the network " + name + " does not pay out in this currency"}
 	case len(usable) == 0:
 		return nil, &Problem{Currency, false, "no network pays out in this currency to a wallet of type " + kind}
-	case len(usable) > 1 && usable[1].currencies != nil: // "account" stands for what no other network has
+	case len(usable) > 1 && usable[1].currencies != nil: // "account" is for currencies without another network
 		return nil, &Problem{Network, true, "network is required: " + currency + " exists on several"}
 	}
 	return usable, nil

@@ -1,8 +1,8 @@
-// Package document checks the numbers by which people and companies of Latin
-// America are known to their tax offices: length, form and check digits.
+// Package document checks the tax ids and identity numbers of people and companies in Latin
+// America: length, form and check digits.
 //
-// It finds what was mistyped. Whether the number was ever given to anybody, or
-// to the shopper, only the tax office and the provider know.
+// It finds mistyped numbers. Only the tax office and the provider know whether a number
+// exists, or is the shopper's.
 package document
 
 import (
@@ -13,13 +13,12 @@ import (
 // numberCheck checks a number without its punctuation, in upper case.
 type numberCheck func(number string) bool
 
-// checks is by country (ISO alpha-3) and kind, as the catalog's rails name it. A
-// rail that wants a person's number takes the company's too where the country
-// has one for both.
+// checks is by country (ISO alpha-3) and kind, as the catalog's rails name it. A rail that
+// requires a person's number also accepts a company's, if the country has both.
 var checks = map[string]numberCheck{
 	"ARG CUIT": cuit,
 	"ARG DNI":  either(digits(7, 8), cuit),
-	"BOL CI":   pattern(`^\d{5,10}[A-Z0-9]{0,2}$`), // the complement of a duplicate number
+	"BOL CI":   pattern(`^\d{5,10}[A-Z0-9]{0,2}$`), // the suffix of a duplicate number
 	"BRA CPF":  either(cpf, cnpj),
 	"CHL RUT":  rut,
 	"COL CC":   either(digits(5, 10), nit),
@@ -32,19 +31,18 @@ var checks = map[string]numberCheck{
 	"URY CI":   cedulaUruguay,
 }
 
-// examples are numbers that pass, for a test payment's hint.
+// examples are valid numbers, for hints in test payments.
 var examples = map[string]string{
 	"ARG CUIT": "20-12345678-6", "ARG DNI": "12.345.678", "BOL CI": "1234567", "BRA CPF": "529.982.247-25",
 	"CHL RUT": "12.345.678-5", "COL CC": "1020304050", "CRI CI": "101230456", "ECU CI": "1710034065", "MEX RFC": "GODE561231GR8",
 	"PER DNI": "12345678", "PRY CI": "1234567", "SLV DUI": "00016297-5", "URY CI": "1.234.567-2",
 }
 
-// Example returns a number of a kind that Check takes, "" for a kind that is
-// not known.
+// Example returns a valid number of a kind, "" for an unknown kind.
 func Example(country, kind string) string { return examples[country+" "+kind] }
 
-// Check returns a number without its punctuation, and whether it can be one of
-// the kind. Kinds that are not known take any 4 to 20 letters and digits.
+// Check returns a number without its punctuation, and whether it can be of that kind. An
+// unknown kind accepts any 4 to 20 letters and digits.
 func Check(country, kind, text string) (number string, ok bool) {
 	number = plain.ReplaceAllString(strings.ToUpper(strings.TrimSpace(text)), "")
 	check, known := checks[country+" "+kind]
@@ -68,8 +66,8 @@ func allDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// same tells numbers like 111.111.111-11, whose check digits are right and
-// which nobody has.
+// same finds numbers like 111.111.111-11, whose check digits are right but which nobody
+// has.
 func same(s string) bool { return strings.Count(s, s[:1]) == len(s) }
 
 // sum adds the digits (or ASCII codes less 48) times their weights.
@@ -81,7 +79,7 @@ func sum(s string, weights ...int) int {
 	return total
 }
 
-// eleven is 11 less the rest by 11, where 10 and 11 stand for zero.
+// eleven is 11 less the remainder by 11; 10 and 11 become zero.
 func eleven(total int) byte {
 	if rest := total % 11; rest >= 2 {
 		return byte('0' + 11 - rest)
@@ -134,7 +132,8 @@ func nitDigit(s string) bool {
 	return int(s[9]-'0') == rest
 }
 
-// doubling adds digits of which every other is doubled and cast out by nines.
+// doubling sums the digits, after doubling every other one and subtracting 9 from results
+// above 9.
 func doubling(s string) int {
 	total := 0
 	for i := range len(s) {
@@ -180,8 +179,8 @@ func cedulaUruguay(s string) bool {
 
 var rfcForm = regexp.MustCompile(`^[A-ZÑ&]{3,4}\d{6}[A-Z0-9]{2}[0-9A]$`)
 
-// rfc checks a taxpayer's number. The two that the tax office gives to the
-// general public and to foreigners follow no check digit.
+// rfc checks a Mexican RFC. The two numbers for the general public and for foreigners have
+// no valid check digit.
 func rfc(s string) bool {
 	if s == "XAXX010101000" || s == "XEXX010101000" {
 		return true

@@ -363,7 +363,7 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"cannot be an account's id":               func(n *acquiring.NewAccount) { n.ID = "a/b" },
 			"sandbox-1 is a simulated provider":       func(n *acquiring.NewAccount) { n.ID = "sandbox-1" },
 			"merchant mer_nobody: not found":          func(n *acquiring.NewAccount) { n.Merchant = "mer_nobody" },
-			"a provider is called over https":         func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
+			"a provider must be called over https":    func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
 			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
 			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
 			"pix.BRA has terms and is not on": func(n *acquiring.NewAccount) {

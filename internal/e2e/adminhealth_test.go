@@ -57,7 +57,7 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 			{"account":"bank-2","rail":"pix.BRA","circuit":{"state":"closed","callsOfLate":5.3,"failedOfLate":0,"failedInARow":0},
 				"scores":[{"band":"10-50 USD","successRate":0.875,"payments":6}]}]}`)
 		r = op.get(t, "/payments/"+live.create(t, order)+"/explanation").want(t, http.StatusOK)
-		if r.text(t, "attempts.0.account") != "bank-2" || !strings.Contains(r.text(t, "attempts.0.passedOver"), "bank-1: it failed too often of late") ||
+		if r.text(t, "attempts.0.account") != "bank-2" || !strings.Contains(r.text(t, "attempts.0.passedOver"), "bank-1: it failed too often recently") ||
 			r.text(t, "accountsNow.0.circuit.state") != "open" || r.text(t, "accountsNow.0.takes") != "true" {
 			t.Errorf("with an open circuit: %s", r)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A process whose loops do not go on says that it is ill, and ends.
+// A process whose loops are stuck reports that it is unhealthy, and ends.
 func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 	t.Parallel()
 	free := make(chan struct{})
@@ -41,12 +41,12 @@ func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 			t.Errorf("the process ends with %v", err)
 		}
 	case <-time.After(time.Minute):
-		t.Error("nobody finds that the loops do not go on")
+		t.Error("the stuck loops are not found")
 	}
-	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "does not go on: ") {
+	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "stuck: ") {
 		t.Errorf("%d %s", status, body)
 	}
-	s.log.take(t, "loops do not go on")
+	s.log.take(t, "loops are stuck")
 	hangs.Store(false)
 	close(free)
 }

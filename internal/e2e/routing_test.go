@@ -70,7 +70,7 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
 		}
 		a := e.Payment.Attempts[0]
-		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often of late") {
+		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often recently") {
 			t.Errorf("the decision is explained by %q, passed over %q", a.Why, a.Passed)
 		}
 		if got := live.routable(t); got != "true 1" {
@@ -160,7 +160,7 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 			got, e := live.tried(t, order)
 			if strings.HasPrefix(got, "bank-2") {
 				better++
-				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "well; priority 2") {
+				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "succeeded; priority 2") {
 					t.Errorf("it was tried at %s because %s", got, why)
 				}
 			}

@@ -22,17 +22,17 @@ const (
 
 // Feed is a JSON endpoint that publishes rates (ParsePublished).
 type Feed struct {
-	address string // may hold a key: never shown
+	address string // may hold a key, so it is never shown
 	source  string
 	client  *http.Client
 }
 
-// NewFeed returns the feed at an https address, or at an http one on the node's own machine.
-// It follows no redirect.
+// NewFeed returns the feed at an https address, or at an http one on this machine. It
+// follows no redirect.
 func NewFeed(address string) (*Feed, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-		return nil, errors.New("the address of the exchange rates must be an absolute https URL, or http on this machine") // not shown: it may hold a key
+		return nil, errors.New("the address of the exchange rates must be an absolute https URL, or http on this machine") // not shown, because it may hold a key
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Feed{address: address, source: u.Host, client: &http.Client{Timeout: feedTimeout, CheckRedirect: stay}}, nil
@@ -43,16 +43,16 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ID names the feed in the database without telling its address.
+// ID names the feed in the database without showing its address.
 func (f *Feed) ID() string {
 	sum := sha256.Sum256([]byte(f.address))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Source is what its readings are said to come from: its host.
+// Source is the source of its readings: its host.
 func (f *Feed) Source() string { return f.source }
 
-// Read asks the endpoint.
+// Read reads the rates from the endpoint.
 func (f *Feed) Read(ctx context.Context, now func() time.Time) ([]pay.Reading, []Refused, error) {
 	text, err := f.get(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *Feed) get(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		var told *url.Error
 		if errors.As(err, &told) {
-			err = told.Err // the rest quotes the address
+			err = told.Err // the outer error quotes the address
 		}
 		return nil, err
 	}

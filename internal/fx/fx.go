@@ -1,10 +1,9 @@
-// Package fx holds the exchange rates that payments are converted with, and
-// reads them from what others publish: files and JSON endpoints.
+// Package fx holds the exchange rates with which payments are converted, and reads
+// published rates from files and JSON endpoints.
 //
-// Rates say how many units of a currency one US dollar buys. Those built into
-// the program are for the sandbox; production takes only what the operator set
-// or had fetched. Which reading is believed is decided in internal/pay, and the
-// database keeps them.
+// A rate is how many units of a currency one US dollar buys. The built-in rates are for the
+// sandbox; production uses only rates that the operator set or fetched. internal/pay
+// decides which reading counts, and the database keeps them.
 package fx
 
 import (
@@ -15,14 +14,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Table is a set of rates to the US dollar. It is read-only and safe for use
-// by many goroutines.
+// Table is a set of rates to the US dollar. It is read-only and safe for concurrent use.
 type Table struct {
 	quotes  map[money.Currency]pay.Quote
 	builtIn map[money.Currency]pay.Reading
 }
 
-// BuiltIn is the source of the rates that are built into the program.
+// BuiltIn is the source of the built-in rates.
 const BuiltIn = "built-in"
 
 // reference are mid-market rates of November 2026, rounded.
@@ -60,12 +58,12 @@ func (t Table) With(quotes []pay.Quote) Table {
 	return t
 }
 
-// Quote returns what the operator set, or had fetched, for a currency; it has no
-// rate where nothing was.
+// Quote returns the rate that the operator set or fetched for a currency; without a rate if
+// there is none.
 func (t Table) Quote(c money.Currency) pay.Quote { return t.quotes[c] }
 
-// BuiltIn returns the built-in rate of a currency; it has no rate for one that
-// is not built in. The dollar's has neither a source nor a time.
+// BuiltIn returns the built-in rate of a currency; without a rate if there is none. The
+// dollar's has neither a source nor a time.
 func (t Table) BuiltIn(c money.Currency) pay.Reading { return t.builtIn[c] }
 
 // BuiltIns calls each for every built-in rate, in no order.
@@ -75,12 +73,12 @@ func (t Table) BuiltIns(each func(pay.Reading)) {
 	}
 }
 
-// Knows reports whether there is any rate of a currency.
+// Knows reports whether a currency has any rate.
 func (t Table) Knows(c money.Currency) bool {
 	return !t.quotes[c].Rate.IsZero() || !t.builtIn[c].Rate.IsZero()
 }
 
-// Currencies lists those that there is any rate of, by their codes.
+// Currencies lists the currencies that have a rate, by code.
 func (t Table) Currencies() (all []money.Currency) {
 	for c := range t.builtIn {
 		all = append(all, c)

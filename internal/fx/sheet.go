@@ -17,14 +17,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Refused is a rate that could not be read, in a text whose others could.
+// Refused is a rate that could not be read, in a text with other rates.
 type Refused struct {
 	Currency money.Currency
 	Err      error
 }
 
-// published is what JSON endpoints commonly answer. The time is told in one of
-// three ways.
+// published is the usual answer of JSON endpoints. The time has one of three forms.
 type published struct {
 	Base      string                     `json:"base"`
 	BaseCode  string                     `json:"base_code"`
@@ -34,12 +33,11 @@ type published struct {
 	Rates     map[string]json.RawMessage `json:"rates"`
 }
 
-// ParsePublished reads {"base":"USD","date":"2026-11-20","rates":{"BRL":5.43}}:
-// the base is "base" or "base_code" and must be USD; the time is "timestamp" or
-// "time_last_update_unix" in seconds since 1970, or "date", a date or a
-// date-time; without any it is now. A date says that the rates hold for that
-// day: of today's they are as of now. Codes that are no currencies are passed
-// over, and so is the dollar itself. Numbers are read as they are written.
+// ParsePublished reads {"base":"USD","date":"2026-11-20","rates":{"BRL":5.43}}. The base is
+// "base" or "base_code" and must be USD. The time is "timestamp" or "time_last_update_unix"
+// in seconds since 1970, or "date", a date or a date-time; without any it is now. Rates
+// with today's date count as of now. Codes that are not currencies are skipped, and so is
+// the dollar itself. Numbers are read exactly as written.
 func ParsePublished(text []byte, source string, now time.Time) ([]pay.Reading, []Refused, error) {
 	var p published
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -78,7 +76,7 @@ func ParsePublished(text []byte, source string, now time.Time) ([]pay.Reading, [
 // clockSkew is how far ahead of ours a publisher's clock may be.
 const clockSkew = time.Hour
 
-// at is when the rates were so, at most now.
+// at is the time of the rates, at most now.
 func (p published) at(now time.Time) (time.Time, error) {
 	seconds := p.Timestamp
 	if seconds == "" {
@@ -96,7 +94,7 @@ func (p published) at(now time.Time) (time.Time, error) {
 		day, err := time.Parse(time.DateOnly, p.Date)
 		if err == nil {
 			if day.After(now.Add(clockSkew)) {
-				return at, fmt.Errorf("the rates are of a day that has not come: %s", p.Date)
+				return at, fmt.Errorf("the rates are for a day in the future: %s", p.Date)
 			}
 			at = earlier(day.Add(24*time.Hour), now)
 			break
@@ -106,7 +104,7 @@ func (p published) at(now time.Time) (time.Time, error) {
 		}
 	}
 	if at.After(now.Add(clockSkew)) {
-		return at, fmt.Errorf("the rates are of a time that has not come: %s", at.Format(time.RFC3339))
+		return at, fmt.Errorf("the rates are for a time in the future: %s", at.Format(time.RFC3339))
 	}
 	return earlier(at, now), nil
 }
@@ -118,10 +116,10 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// ParseFile reads an operator's file: what ParsePublished reads; a JSON list of
-// {"currency", "rate", "source", "observedAt"}; or CSV with a header of the
-// columns currency, rate, source, observed_at. source and the time are optional
-// and default to those given. One bad line refuses the file.
+// ParseFile reads an operator's file: anything that ParsePublished reads; a JSON list of
+// {"currency", "rate", "source", "observedAt"}; or CSV with a header of the columns
+// currency, rate, source, observed_at. The source and the time are optional and default to
+// source and now. One bad line makes it refuse the file.
 func ParseFile(text []byte, source string, now time.Time) ([]pay.Reading, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var readings []pay.Reading

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Country is an entry of ISO 3166-1: a country, or a territory that has its
-// own code. It is a plain value; the zero value is no country.
+// Country is an entry of ISO 3166-1: a country, or a territory that has its own code. It is
+// a plain value; the zero value is not a country.
 type Country struct {
 	Alpha2 string // Upper case, "MX". This is the code we store and send.
 	Alpha3 string // Upper case, "MEX".

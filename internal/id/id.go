@@ -1,8 +1,8 @@
-// Package id makes identifiers: a prefix and 26 characters that sort by the
-// time they were made, so that new rows stand together in an index.
+// Package id makes identifiers: a prefix and 26 characters that sort by creation time, so
+// that new rows are close together in an index.
 //
-// They are names, not secrets: who may know a bearer secret must not be able
-// to guess one, so those are made by Secret.
+// They are names, not secrets: a bearer secret must be impossible to guess, so Secret makes
+// those.
 package id
 
 import (
@@ -18,21 +18,19 @@ import (
 // alphabet is Crockford's base 32, whose order is that of its values.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// New returns a prefix with 48 bits of time (milliseconds) and 80 bits of
-// chance.
+// New returns a prefix with 48 bits of time (milliseconds) and 80 random bits.
 func New(prefix string, now time.Time) string {
 	var b [16]byte
 	putTime(&b, now)
-	// Never fails: crypto/rand ends the program when the system has no chance.
+	// Never fails: crypto/rand ends the program if the system has no randomness.
 	_, _ = rand.Read(b[6:])
 	return prefix + encode(b)
 }
 
-// Maker makes ids that sort in the order in which it made them, also within a
-// millisecond: a list of what one process made is in that order. The zero value is fit
-// for use, by many goroutines.
+// Maker makes ids that sort in the order in which it made them, even within a millisecond.
+// The zero value is ready, and safe for concurrent use.
 type Maker struct {
-	mu   sync.Mutex // owns last
+	mu   sync.Mutex // guards last
 	last [16]byte
 }
 
@@ -44,7 +42,7 @@ func (m *Maker) New(prefix string, now time.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if bytes.Equal(b[:6], m.last[:6]) && bytes.Compare(b[6:], m.last[6:]) <= 0 {
-		// A random step, so that nobody knows the next id from this one.
+		// A random step, so that the next id cannot be guessed from this one.
 		step := binary.BigEndian.Uint32(b[12:])
 		copy(b[6:], m.last[6:])
 		for i, carry := 15, uint64(step)+1; i >= 6 && carry > 0; i-- {
@@ -64,11 +62,11 @@ func From(prefix string, t time.Time) string {
 	return prefix + encode(b)
 }
 
-// markSize is how many bytes of an id are chance, or its mark.
+// markSize is how many bytes of an id are random, or its mark.
 const markSize = 10
 
-// Mark is what stands in an id in place of chance where the same request must be known again by
-// the id alone: 80 bits of what names it. It is 16 characters.
+// Mark replaces the random part of an id if the same request must be recognized by the id
+// alone: 80 bits of a hash of its name. It has 16 characters.
 func Mark(about string) string {
 	var b [16]byte
 	sum := sha256.Sum256([]byte(about))
@@ -76,10 +74,10 @@ func Mark(about string) string {
 	return encode(b)[26-16:]
 }
 
-// Marked returns an id with a mark in place of its chance. Its time stays.
+// Marked returns an id with a mark instead of its random part. Its time stays.
 func Marked(made, mark string) string { return made[:len(made)-len(mark)] + mark }
 
-// MarkOf returns what stands in an id in place of chance; false where it is too short for one.
+// MarkOf returns the random part or the mark of an id; false if the id is too short.
 func MarkOf(id string) (mark string, ok bool) {
 	if len(id) < 26 {
 		return "", false
@@ -111,7 +109,7 @@ func encode(b [16]byte) string {
 	return string(out[:])
 }
 
-// Secret returns a prefix with 256 bits of chance, safe in a URL.
+// Secret returns a prefix with 256 random bits, safe in a URL.
 func Secret(prefix string) string {
 	var b [32]byte
 	_, _ = rand.Read(b[:])

@@ -1,12 +1,12 @@
 package ledger
 
-// Kinds of transfers that no payment makes.
+// Kinds of transfers that do not come from a payment.
 const (
 	Settled        Kind = "settlement"      // a batch closed: pending to available
-	ReserveRelease Kind = "reserve_release" // a day's reserve is free: reserve to available
+	ReserveRelease Kind = "reserve_release" // a day's reserve is released: reserve to available
 )
 
-// Kinds of transfers of a float.
+// Kinds of transfers in a float.
 const (
 	FloatEntered  Kind = "float_entry"  // the operator's entry: funding to float, or back
 	FloatSent     Kind = "float_sent"   // a payout is sent: float to committed

@@ -17,9 +17,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Account names a place money can be: one of a merchant's in one environment,
-// or one of the service's own, kept per merchant too, so that no payment of
-// one merchant waits for another's lock on a shared balance.
+// Account names a place where money can be: one of a merchant's in one environment, or one
+// of the service's own. The service's accounts are kept per merchant too, so that no
+// payment of one merchant waits for another's lock on a shared balance.
 type Account string
 
 // Accounts that belong to the merchant.
@@ -29,17 +29,17 @@ const (
 	Frozen    Account = "frozen"     // held against open claims
 	Reserve   Account = "reserve"    // rolling reserve, released later
 	Suspense  Account = "suspense"   // real money with no payment to book it on
-	InTransit Account = "in_transit" // withdrawn and not known to have arrived: still the merchant's
+	InTransit Account = "in_transit" // withdrawn, not yet known to have arrived: still the merchant's
 )
 
-// Accounts of the service. They mirror the merchant's: what we may claim from
-// a provider is negative, what we or a provider earned is positive.
+// Accounts of the service. They mirror the merchant's: what a provider owes us is negative,
+// what we or a provider earned is positive.
 const (
 	Receivable     Account = "receivable"      // what the providers owe for captures
 	PlatformFees   Account = "platform_fees"   // what the operator of Cascada earned
 	ProviderFees   Account = "provider_fees"   // the providers' share of the amount
 	FlatFees       Account = "flat_fees"       // the providers' fixed price per payment
-	NetworkFees    Account = "network_fees"    // what schemes and networks take
+	NetworkFees    Account = "network_fees"    // the fees of schemes and networks
 	ChargebackFees Account = "chargeback_fees" // the price of a dispute
 	Refunds        Account = "refunds"         // paid back to shoppers by refunds
 	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
@@ -51,19 +51,19 @@ const (
 // currency. Its transfers have [FloatOwner] in the merchant's place.
 const (
 	Float          Account = "float"           // may be paid out
-	FloatCommitted Account = "float_committed" // sent, and not known to have arrived
+	FloatCommitted Account = "float_committed" // sent, not yet known to have arrived
 	FloatPaid      Account = "float_paid"      // arrived
-	FloatFunding   Account = "float_funding"   // what the operator put in, negative
+	FloatFunding   Account = "float_funding"   // what the operator paid in, negative
 )
 
-// FloatOwner is whose transfers those of a float are: they never mix with a
-// merchant's, nor with those of another currency.
+// FloatOwner is the owner of a float's transfers, in place of a merchant: they never mix
+// with a merchant's, nor with those in another currency.
 func FloatOwner(account, currency string) string { return floatPrefix + account + "/" + currency }
 
 const floatPrefix = "float/"
 
-// FloatOf is the account and the currency that an owner of transfers stands for;
-// false for a merchant.
+// FloatOf is the payout account and the currency of a transfer's owner; false for a
+// merchant.
 func FloatOf(owner string) (account, currency string, ok bool) {
 	rest, ok := strings.CutPrefix(owner, floatPrefix)
 	if !ok {
@@ -87,7 +87,7 @@ func Accounts() []Account {
 // in one environment, in minor units. An absent account is zero.
 type Balances map[Account]int64
 
-// GrossVolume is all that shoppers ever paid, refunds not taken off.
+// GrossVolume is all that shoppers ever paid, before refunds.
 func (b Balances) GrossVolume() int64 { return -b[Receivable] }
 
 // Net is what the merchant owns, wherever it is held.
@@ -102,7 +102,7 @@ type Posting struct {
 	Amount  int64
 }
 
-// Kind says why money moved; it is what a movement is shown as.
+// Kind says why money moved; it is the type of a movement.
 type Kind string
 
 // Kinds of transfers.
@@ -110,18 +110,17 @@ const (
 	Capture           Kind = "capture"            // a payment was completed
 	RefundFreeze      Kind = "refund_freeze"      // a refund opened: available, then pending, and reserve to frozen
 	RefundPaid        Kind = "refund"             // frozen and fees went back to the shopper
-	RefundRelease     Kind = "refund_release"     // a refund came to nothing: frozen to available and reserve
+	RefundRelease     Kind = "refund_release"     // a refund was not made: frozen to available and reserve
 	ChargebackHold    Kind = "chargeback_hold"    // a dispute opened: available to frozen
 	ChargebackFee     Kind = "chargeback_fee"     // the price of a dispute, from available
 	ChargebackPaid    Kind = "chargeback"         // a dispute was lost: frozen went back to the shopper
 	ChargebackRelease Kind = "chargeback_release" // a dispute was won: frozen to available
-	// A dispute that was lost goes on, or was won after all: what the shopper got is
-	// frozen again.
+	// A lost dispute continues, or was won after all: what the shopper got is frozen again.
 	ChargebackReversal Kind = "chargeback_reversal"
 
 	LateCapture  Kind = "late_capture"  // paid after the end: receivable to suspense
 	LateRefund   Kind = "late_refund"   // late money went back to the shopper, from suspense
-	LateAccepted Kind = "late_accepted" // late money is the merchant's: suspense to available
+	LateAccepted Kind = "late_accepted" // late money is accepted for the merchant: suspense to available
 
 	WithdrawalOpened   Kind = "withdrawal"          // available to in transit
 	WithdrawalPaid     Kind = "withdrawal_paid"     // it arrived: in transit to paid out and fees
@@ -133,12 +132,12 @@ const (
 // float, in one environment. Transfers are never changed and never deleted.
 type Transfer struct {
 	ID       string
-	Merchant string // or FloatOwner
+	Merchant string // or a FloatOwner
 	Live     bool
 	Kind     Kind
 	Payment  string       // the payment it belongs to, or ""
 	Claim    string       // the claim it belongs to, or ""
-	Local    money.Amount // memo: what the shopper sees
+	Local    money.Amount // memo: the amount that the shopper sees
 	At       time.Time
 	Postings []Posting
 }
@@ -158,8 +157,8 @@ var (
 	ErrPosting    = errors.New("posting is not valid")
 )
 
-// Check reports whether t may be written: it has at least two postings, names
-// each account once, has no empty posting, and sums to zero.
+// Check reports whether t may be written: it has at least two postings, names each account
+// once, has no empty posting, and sums to zero.
 func (t Transfer) Check() error {
 	if t.ID == "" || t.Merchant == "" || t.Kind == "" || len(t.Postings) < 2 {
 		return fmt.Errorf("transfer %q (%s): %w: it needs an id, a merchant, a kind and two postings", t.ID, t.Kind, ErrPosting)
@@ -181,7 +180,7 @@ func (t Transfer) Check() error {
 	return nil
 }
 
-// Amount returns what t adds to the account, zero when it does not touch it.
+// Amount returns what t adds to the account, zero if it does not touch it.
 func (t Transfer) Amount(a Account) int64 {
 	for _, p := range t.Postings {
 		if p.Account == a {

@@ -1,5 +1,5 @@
-// Package letter writes what merchants are told by e-mail, in their language. It reads values,
-// and neither sends anything nor decides to whom.
+// Package letter writes the e-mails to merchants, in their language. It only formats
+// values: it sends nothing and does not choose the recipient.
 package letter
 
 import (
@@ -20,13 +20,13 @@ var textFiles embed.FS
 // Letter is a subject and a text, plain and of several lines.
 type Letter struct{ Subject, Text string }
 
-// Desk writes letters. It is safe for use by many goroutines.
+// Desk writes letters. It is safe for concurrent use.
 type Desk struct {
 	service string // URL
 	texts   map[tenant.Language]map[string]string
 }
 
-// NewDesk reads the texts. service is the URL that merchants reach the service at.
+// NewDesk reads the texts. service is the service's URL for merchants.
 func NewDesk(service string) (*Desk, error) {
 	d := &Desk{service: service, texts: map[tenant.Language]map[string]string{}}
 	for _, language := range tenant.Languages() {
@@ -49,7 +49,8 @@ var walletLines = []string{
 	"wallet_usable", "wallet_known", "", "wallet_not_you", "wallet_delete", "wallet_revoke", "wallet_nothing_else", "", "wallet_automatic",
 }
 
-// NewWallet tells of a destination that a merchant's money can be paid to from now on, or soon.
+// NewWallet is the letter about a destination to which a merchant's money can be paid out
+// from now on, or soon.
 func (d *Desk) NewWallet(n pay.WalletNotice) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
@@ -70,7 +71,7 @@ func (d *Desk) NewWallet(n pay.WalletNotice) Letter {
 // maxValue bounds a value in a letter, in characters.
 const maxValue = 80
 
-// plain makes of a value a short piece of one line: a merchant's name adds no lines of its own.
+// plain makes a value a short text of one line, so that a merchant's name adds no lines.
 func plain(value string) string {
 	value = mail.Line(value)
 	if runes := []rune(value); len(runes) > maxValue {
@@ -79,5 +80,5 @@ func plain(value string) string {
 	return value
 }
 
-// moment is a time as everybody reads it the same.
+// moment is a time in a form that everybody reads the same way.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,13 +1,12 @@
-// Package limit counts requests against token buckets, in this process or in a
-// Redis that several nodes share.
+// Package limit counts requests with token buckets, in this process or in a Redis that
+// several nodes share.
 //
-// The count is the generic cell rate algorithm: a bucket is one number, the
-// moment at which it will be full again. Taking a token moves it by the time
-// that a token needs to come back, so the wait until the next one is exact and
-// no timer refills anything.
+// The algorithm is the generic cell rate algorithm: a bucket is one number, the time at
+// which it will be full again. Taking a token moves it by the time that a token needs to
+// come back, so the wait for the next one is exact, and no timer refills anything.
 //
-// It knows no merchants and no HTTP: who is counted together, and what a
-// refusal looks like, is said by whoever asks.
+// It knows no merchants and no HTTP: the caller decides who is counted together, and what a
+// refusal looks like.
 package limit
 
 import "time"
@@ -18,30 +17,29 @@ type Rule struct {
 	Burst int           // tokens in a full bucket
 }
 
-// PerSecond returns a bucket that n tokens come back to each second.
+// PerSecond returns a bucket that gains n tokens each second.
 func PerSecond(n, burst int) Rule {
 	return Rule{Every: max(time.Second/time.Duration(max(n, 1)), time.Microsecond), Burst: max(burst, 1)}
 }
 
-// PerMinute returns a bucket of n tokens that all come back in a minute.
+// PerMinute returns a bucket of n tokens that refills in a minute.
 func PerMinute(n int) Rule {
 	return Rule{Every: time.Minute / time.Duration(max(n, 1)), Burst: max(n, 1)}
 }
 
-// Key names a bucket: what is counted, and whose.
+// Key names a bucket: what is counted, and for whom.
 type Key struct{ Kind, Owner, Object string }
 
-// State is a bucket after it was asked.
+// State is a bucket after a request.
 type State struct {
-	OK    bool          // a token was there
+	OK    bool          // there was a token
 	Limit int           // tokens in a full bucket
-	Left  int           // tokens there are now
-	Retry time.Duration // until a token is there; 0 when OK
-	Full  time.Duration // until the bucket is full
+	Left  int           // tokens left now
+	Retry time.Duration // time until there is a token; 0 if OK
+	Full  time.Duration // time until the bucket is full
 }
 
-// take is the algorithm. full is how long the bucket needs to be full again,
-// before and after.
+// take is the algorithm. full is the time until the bucket is full again, before and after.
 func (r Rule) take(full time.Duration) (time.Duration, State) {
 	room := time.Duration(r.Burst) * r.Every
 	s := State{OK: true, Limit: r.Burst}

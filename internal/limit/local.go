@@ -8,16 +8,16 @@ import (
 
 const (
 	shards = 64
-	// shardLimit bounds the buckets of a shard, all together half a million.
-	// When they are all in use, half of a shard's are forgotten, which gives
-	// their owners a full bucket: memory counts more than a flood from half a
-	// million addresses, which no such limit stops.
+	// shardLimit bounds the buckets of a shard; in total there may be half a million. If all
+	// are in use, half of the shard's are forgotten, so their owners have full buckets again:
+	// memory matters more than a flood from half a million addresses, which no such limit
+	// stops.
 	shardLimit = 8192
-	sweepFirst = 128 // buckets of a shard before it is looked through
+	sweepFirst = 128 // buckets of a shard before its first sweep
 )
 
-// Local keeps buckets in this process. It is safe for use by many goroutines,
-// needs no closing, and allocates nothing for a bucket that it knows.
+// Local keeps buckets in this process. It is safe for concurrent use, needs no closing, and
+// allocates nothing for a known bucket.
 type Local struct {
 	seed   maphash.Seed
 	shards [shards]shard
@@ -25,7 +25,7 @@ type Local struct {
 
 // shard holds some of the buckets.
 type shard struct {
-	mu    sync.Mutex    // owns what follows
+	mu    sync.Mutex    // guards what follows
 	full  map[Key]int64 // when the bucket will be full, nanoseconds since 1970
 	sweep int           // how many buckets there may be before the full ones are dropped
 	_     [40]byte      // a cache line of its own
@@ -40,10 +40,10 @@ func NewLocal() *Local {
 	return l
 }
 
-// Take takes a token of a bucket, if one is there.
+// Take takes a token from a bucket, if there is one.
 func (l *Local) Take(k Key, r Rule, now time.Time) State { return l.ask(k, r, now, true) }
 
-// Peek tells what Take would say, and takes nothing.
+// Peek reports what Take would return, and takes nothing.
 func (l *Local) Peek(k Key, r Rule, now time.Time) State { return l.ask(k, r, now, false) }
 
 func (l *Local) ask(k Key, r Rule, now time.Time, keep bool) State {
@@ -61,9 +61,8 @@ func (l *Local) ask(k Key, r Rule, now time.Time, keep bool) State {
 	return state
 }
 
-// drop forgets the buckets that are full: they say nothing. Looking through
-// them costs each new bucket the same, since the next look comes when there
-// are twice as many.
+// drop forgets full buckets, which hold no information. The cost per new bucket is
+// constant, because the next sweep comes when there are twice as many.
 func (s *shard) drop(at int64) {
 	for k, full := range s.full {
 		if full <= at {

@@ -2,22 +2,21 @@ package limit
 
 import "sync"
 
-// Places bounds what is taken up at the same time: connections, bytes in memory. Whoever asks
+// Places limits what is in use at the same time: connections, bytes of memory. An owner
 // gets no more than stays free for the others: one owner may have half of all, two a third
-// each, and somebody new finds a place however many there are. It is safe for use by many
-// goroutines.
+// each, so there is always a place for a new one. It is safe for concurrent use.
 type Places struct {
 	all int
 
-	mu    sync.Mutex // owns what follows
+	mu    sync.Mutex // guards what follows
 	of    map[string]int
 	taken int
 }
 
-// NewPlaces returns as many free places.
+// NewPlaces returns that many free places.
 func NewPlaces(all int) *Places { return &Places{all: all, of: map[string]int{}} }
 
-// Take takes n places, or none. It reports whether they were there for this owner.
+// Take takes n places, or none. It reports whether this owner got them.
 func (p *Places) Take(owner string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +28,7 @@ func (p *Places) Take(owner string, n int) bool {
 	return true
 }
 
-// Leave gives n places back.
+// Leave returns n places.
 func (p *Places) Leave(owner string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

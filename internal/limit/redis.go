@@ -15,18 +15,16 @@ import (
 )
 
 const (
-	// redisTimeout bounds one question to Redis: a limit must cost less than
-	// what it protects.
+	// redisTimeout bounds one query to Redis: a limit must cost less than what it protects.
 	redisTimeout = 100 * time.Millisecond
-	// redisProbe is how often a Redis that does not answer is asked again.
+	// redisProbe is how often we retry a Redis that does not answer.
 	redisProbe = time.Second
 	keyPrefix  = "cascada:limit:"
 )
 
-// script is Rule.take in Redis, by Redis' own clock, so that the nodes' clocks
-// need not agree. Times are in microseconds, which a Lua number holds exactly.
-// It returns whether a token was there, and how long the bucket needs to be
-// full.
+// script is Rule.take in Redis, by Redis' own clock, so that the nodes' clocks need not
+// agree. Times are in microseconds, which a Lua number holds exactly. It returns whether
+// there was a token, and the time until the bucket is full.
 var script = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -41,9 +39,9 @@ if ARGV[3] == '1' then
 end
 return {1, full}`)
 
-// Redis keeps buckets that several nodes share. It never fails: while Redis
-// does not answer, this node counts by itself, and it goes back when Redis
-// does. Close it.
+// Redis keeps buckets that several nodes share. It never fails: while Redis does not
+// answer, this node counts alone, and it returns to Redis as soon as it can. The caller
+// must close it.
 type Redis struct {
 	client *redis.Client
 	local  *Local // while Redis does not answer
@@ -54,12 +52,12 @@ type Redis struct {
 	probe  sync.WaitGroup
 }
 
-// quiet keeps the client from writing to the process's log by itself. It is
-// the client library's global, so it is set once.
+// quiet keeps the client from writing to the process's log. The setting is global in the
+// client library, so it is set once.
 var quiet = sync.OnceFunc(logging.Disable)
 
-// OpenRedis returns buckets in the Redis at redis://[user:password@]host:port/db,
-// or rediss:// for TLS. A Redis that cannot be reached is no error: it may come.
+// OpenRedis returns buckets in the Redis at redis://[user:password@]host:port/db, or
+// rediss:// for TLS. A Redis that cannot be reached is not an error: it may come up later.
 func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error) {
 	o, err := options(url)
 	if err != nil {
@@ -79,7 +77,7 @@ func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error
 	return r, nil
 }
 
-// CheckRedis refuses what is no address of a Redis. It connects to none.
+// CheckRedis refuses an invalid Redis address. It does not connect.
 func CheckRedis(url string) error {
 	_, err := options(url)
 	return err
@@ -107,11 +105,11 @@ func (r *Redis) Close() error {
 // Up reports whether Redis answers.
 func (r *Redis) Up() bool { return !r.down.Load() }
 
-// Take takes a token of a bucket, if one is there. now is the clock of the
-// buckets that this node keeps while Redis does not answer.
+// Take takes a token from a bucket, if there is one. now is the time for the local buckets,
+// which are used while Redis does not answer.
 func (r *Redis) Take(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, true) }
 
-// Peek tells what Take would say, and takes nothing.
+// Peek reports what Take would return, and takes nothing.
 func (r *Redis) Peek(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, false) }
 
 func (r *Redis) ask(k Key, rule Rule, now time.Time, keep bool) State {
@@ -128,7 +126,7 @@ func (r *Redis) ask(k Key, rule Rule, now time.Time, keep bool) State {
 // run asks Redis.
 func (r *Redis) run(k Key, rule Rule, keep bool) (State, error) {
 	rule.Every = max(rule.Every.Truncate(time.Microsecond), time.Microsecond)
-	// Not the request's: a client that goes away is no failure of Redis. The
+	// Not the request's context: a client that disconnects is not a failure of Redis. The
 	// connection's own timeouts bound the call.
 	got, err := script.Run(context.Background(), r.client, []string{keyPrefix + k.Kind + ":" + k.Owner + ":" + k.Object},
 		rule.Every.Microseconds(), rule.Burst, btoi(keep)).Int64Slice()
@@ -154,20 +152,20 @@ func btoi(b bool) int {
 	return 0
 }
 
-// lose turns to the local buckets, and says so once.
+// lose switches to the local buckets, and logs that once.
 func (r *Redis) lose(err error) {
 	if !r.down.CompareAndSwap(false, true) {
 		return
 	}
-	r.log.Warn("redis does not answer: this node limits by itself until it does", "error", err)
+	r.log.Warn("redis does not answer: this node counts alone until it does", "error", err)
 	select {
 	case r.lost <- struct{}{}:
 	default:
 	}
 }
 
-// watch asks a Redis that was lost until it answers. It asks for what a limit
-// asks: a Redis that takes no writes is of no use.
+// watch retries a lost Redis until it answers. It makes the same call as a limit, because a
+// Redis that accepts no writes is of no use.
 func (r *Redis) watch(ctx context.Context) {
 	tick := time.NewTicker(redisProbe)
 	defer tick.Stop()

@@ -18,7 +18,7 @@ var slow = limit.Rule{Every: time.Hour, Burst: 20}
 
 // journal is a log that a test reads.
 type journal struct {
-	mu sync.Mutex // owns text
+	mu sync.Mutex // guards text
 	b  bytes.Buffer
 }
 

@@ -1,5 +1,5 @@
-// Package mail takes e-mails to the operator's SMTP server. It knows no domain: what an e-mail
-// says, and when it is sent again, is decided elsewhere.
+// Package mail sends e-mails to the operator's SMTP server. It knows nothing about
+// payments: other packages decide what an e-mail says, and when it is sent again.
 package mail
 
 import (
@@ -17,25 +17,26 @@ import (
 	"time"
 )
 
-// longest is how long one e-mail may take, from the dial to the last answer, where nobody says less.
+// longest is the longest time for one e-mail, from the dial to the last answer, and the
+// default.
 const longest = time.Minute
 
-// Config is where e-mails go.
+// Config is where e-mails are sent.
 type Config struct {
-	// URL is smtp://[user@]host[:587], whose connection is encrypted by STARTTLS before anything
-	// else is said, or smtps://[user@]host[:465]. On loopback smtp is not encrypted.
+	// URL is smtp://[user@]host[:587], which is encrypted by STARTTLS first of all, or
+	// smtps://[user@]host[:465]. On loopback, smtp is not encrypted.
 	URL      string
-	Password string // of the user in it
+	Password string // the password of the URL's user
 	From     string // an address, with or without a name
-	// Timeout is how long one e-mail may take; 0 means a minute, and there is no longer one.
+	// Timeout is how long one e-mail may take; 0 means a minute, which is also the most.
 	Timeout time.Duration
-	// Roots are whom the server's certificate is believed from; nil: the system's.
+	// Roots are the trusted roots for the server's certificate; nil: the system's.
 	Roots *x509.CertPool
 	// Dial connects to the server; nil: over the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Sender takes e-mails to one server. It is safe for use by many goroutines.
+// Sender sends e-mails to one server. It is safe for concurrent use.
 type Sender struct {
 	address  string // host:port
 	host     string
@@ -66,7 +67,7 @@ func NewSender(c Config) (*Sender, error) {
 	}
 	from, err := netmail.ParseAddress(c.From)
 	if err != nil {
-		return nil, fmt.Errorf("the sender of e-mails %q is no address: want one such as no-reply@pay.example.com", c.From)
+		return nil, fmt.Errorf("the sender of e-mails %q is not an address: want one such as no-reply@pay.example.com", c.From)
 	}
 	s.from = netmail.Address{Name: Line(from.Name)}
 	if s.from.Address, err = route(from.Address); err != nil {
@@ -80,7 +81,7 @@ func (s *Sender) readURL(text string) error {
 	const want = "want smtp://user@host:587 or smtps://user@host:465"
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" { // the error repeats the text, which may hold a password
-		return errors.New("the address of the mail server is no URL: " + want)
+		return errors.New("the address of the mail server is not a URL: " + want)
 	}
 	if _, told := u.User.Password(); told {
 		return errors.New("the address of the mail server holds a password, which everybody on the machine could read: put it into a file or a variable")
@@ -95,7 +96,7 @@ func (s *Sender) readURL(text string) error {
 		return fmt.Errorf("the address of the mail server begins with %q: %s", u.Scheme, want)
 	}
 	if u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("the address of the mail server has a host and a port alone: " + want)
+		return errors.New("the address of the mail server must have only a host and a port: " + want)
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
@@ -105,7 +106,7 @@ func (s *Sender) readURL(text string) error {
 	}
 	s.user = u.User.Username()
 	if (s.user == "") != (s.password == "") {
-		return errors.New("--smtp-url has a user and there is no password, or the other way round: one of them is missing (CASCADA_SMTP_PASSWORD, --smtp-password-file)")
+		return errors.New("--smtp-url needs both a user and a password, or neither: one of them is missing (CASCADA_SMTP_PASSWORD, --smtp-password-file)")
 	}
 	s.host, s.address = u.Hostname(), net.JoinHostPort(u.Hostname(), port)
 	s.plain = !s.implicit && loopback(s.host)

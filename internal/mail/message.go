@@ -17,9 +17,9 @@ import (
 
 // Message is an e-mail of plain text.
 type Message struct {
-	ID      string // letters, digits and _; a receiver may know a second one of the same id by it
-	To      string // an address, with or without a name, which is not used
-	Subject string // one line; what would begin another is left out
+	ID      string // letters, digits and _; by it a receiver can recognize a second copy
+	To      string // an address; a name in it is ignored
+	Subject string // one line; line breaks are removed
 	Text    string
 	At      time.Time // when it was written
 }
@@ -29,27 +29,28 @@ const (
 	maxLocal   = 64
 )
 
-// localPart is a dot-atom of RFC 5322. Quoted forms, which have been a way to put more into a
-// command than an address, belong to nobody who is a merchant.
+// localPart is a dot-atom of RFC 5322. Quoted forms have been used to inject more than an
+// address into a command, and no merchant has one.
 var localPart = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+/=?^_{|}~\x60-]+(\.[A-Za-z0-9!#$%&'*+/=?^_{|}~\x60-]+)*$`)
 
-// route makes of a parsed address what commands and headers hold: ASCII alone, an international
-// domain as xn--….
+// route is the form of a parsed address for commands and headers: ASCII only, an
+// international domain as xn--….
 func route(address string) (string, error) {
 	at := strings.LastIndexByte(address, '@')
 	local, domain := address[:max(at, 0)], address[at+1:]
 	if len(local) > maxLocal || !localPart.MatchString(local) {
-		return "", errors.New("what stands before the @ is no plain ASCII name")
+		return "", errors.New("the part before the @ is not a plain ASCII name")
 	}
 	domain, err := idna.Lookup.ToASCII(domain)
 	if err != nil || domain == "" || len(local)+1+len(domain) > maxAddress {
-		return "", errors.New("what stands behind the @ is no domain")
+		return "", errors.New("the part after the @ is not a domain")
 	}
 	return local + "@" + domain, nil
 }
 
-// Line makes one line of a text: no control characters, none that turn the direction of writing,
-// no line breaks of any script, and each run of white space is a space.
+// Line makes a text one line: without control characters, characters that change the
+// direction of writing, and line breaks of any script; each run of white space becomes a
+// space.
 func Line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -64,11 +65,11 @@ func Line(text string) string {
 }
 
 // write makes the bytes of a message, the same of each try, and says to whom it goes.
-// CheckAddress returns the address of a person, as it is taken: one, without a name before it.
+// CheckAddress returns a person's address: only one, without a name before it.
 func CheckAddress(text string) (string, error) {
 	parsed, err := netmail.ParseAddress(text)
 	if err != nil {
-		return "", errors.New("this is no address")
+		return "", errors.New("this is not an address")
 	}
 	if _, err := route(parsed.Address); err != nil {
 		return "", err
@@ -79,7 +80,7 @@ func CheckAddress(text string) (string, error) {
 func (s *Sender) write(m Message) (to string, text []byte, err error) {
 	parsed, err := netmail.ParseAddress(m.To)
 	if err != nil {
-		return "", nil, errors.New("this is no address")
+		return "", nil, errors.New("this is not an address")
 	}
 	if to, err = route(parsed.Address); err != nil {
 		return "", nil, err
@@ -91,13 +92,13 @@ func (s *Sender) write(m Message) (to string, text []byte, err error) {
 		{"To", "<" + to + ">"},
 		{"Message-ID", "<" + m.ID + "@" + s.domain + ">"},
 		{"Subject", folded("Subject", Line(m.Subject))},
-		{"Auto-Submitted", "auto-generated"}, // nobody's absence is answered to us (RFC 3834)
+		{"Auto-Submitted", "auto-generated"}, // no automatic reply should come back (RFC 3834)
 		{"MIME-Version", "1.0"},
 		{"Content-Type", "text/plain; charset=utf-8"},
 		{"Content-Transfer-Encoding", "quoted-printable"},
 	} {
 		if strings.ContainsAny(strings.ReplaceAll(h[1], "\r\n ", ""), "\r\n") {
-			panic("mail: a header of two lines: " + h[0]) // our own code lied
+			panic("mail: a header of two lines: " + h[0]) // a bug of ours
 		}
 		fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
 	}
@@ -115,8 +116,7 @@ func (s *Sender) write(m Message) (to string, text []byte, err error) {
 // maxEncoded is the length of a header's line with an encoded word in it (RFC 2047).
 const maxEncoded = 76
 
-// folded is a line as the header of a name may hold it, with each encoded word on a line of its
-// own.
+// folded is a line as the value of a header, with each encoded word on its own line.
 func folded(name, line string) string {
 	text := strings.ReplaceAll(mime.QEncoding.Encode("utf-8", line), "?= =?", "?=\r\n =?")
 	if first, _, _ := strings.Cut(text, "\r\n"); text != line && len(name)+len(": ")+len(first) > maxEncoded {

@@ -11,17 +11,17 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Failure is why an e-mail is not known to be taken.
+// Failure is why an e-mail is not known to be accepted.
 type Failure struct {
-	Step string // what was under way: address, connect, greeting, login, sender, recipient, text, answer
-	Code int    // the server's reply, 0 where it gave none
-	// Final says that it is refused for good: another try would be too. A refused login or sender
-	// is not: it is about us, and the operator mends it.
+	Step string // the step: address, connect, greeting, login, sender, recipient, text, answer
+	Code int    // the server's reply, 0 if there was none
+	// Final means that it was refused for good: another try would fail too. A refused login or
+	// sender is not final, because the operator can fix it.
 	Final bool
 	cause error
 }
 
-// Error names the step and the server's code. What the server wrote is not told where it may repeat
+// Error names the step and the server's code. It omits the server's text if that may repeat
 // the password or the recipient's address.
 func (f *Failure) Error() string {
 	text := "e-mail: " + f.Step
@@ -39,7 +39,7 @@ func (f *Failure) Unwrap() error { return f.cause }
 // about are the steps in which the server knows the recipient.
 var about = map[string]bool{"recipient": true, "text": true, "answer": true}
 
-// failed tells why a step failed.
+// failed makes the Failure of a step.
 func failed(step string, err error) *Failure {
 	f := &Failure{Step: step, cause: err}
 	var reply *smtp.SMTPError
@@ -50,10 +50,10 @@ func failed(step string, err error) *Failure {
 	return f
 }
 
-// Send takes an e-mail to the server, and returns when the server has said that it keeps it.
+// Send sends an e-mail, and returns when the server has confirmed that it keeps it.
 //
-// Errors: *Failure. After one in the step "answer" without a code nobody knows whether the server
-// took it.
+// Errors: *Failure. After one in the step "answer" without a code, it is not known whether
+// the server accepted the e-mail.
 func (s *Sender) Send(ctx context.Context, m Message) error {
 	to, text, err := s.write(m)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return failed("connect", err)
 	}
-	// A server that stalls while it is written to has no deadline of its own.
+	// Writing to a stalled server has no deadline of its own.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()
@@ -81,7 +81,7 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	conn = &heard{Conn: conn, left: mostHeard}
-	// A name that leads elsewhere than it says would be told the password in the clear.
+	// If the name leads to another machine after all, it would get the password in clear text.
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); s.plain && ok && !tcp.IP.IsLoopback() {
 		conn.Close()
 		return nil, fmt.Errorf("%s is not on this machine", s.host)
@@ -97,27 +97,28 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// mostHeard is how many bytes a server may say about an e-mail: certificates, and a few lines.
+// mostHeard is the most bytes that a server may send for one e-mail: certificates, and a
+// few lines.
 const mostHeard = 256 << 10
 
-// heard is a connection on which the other side says so much at most: whoever stands between may say
-// things without an end.
+// heard is a connection that limits how much the other side may send, because an attacker
+// in between could send without end.
 type heard struct {
 	net.Conn
 	left int
 }
 
-// Read is for net.Conn.
+// Read implements net.Conn.
 func (h *heard) Read(p []byte) (int, error) {
 	if h.left <= 0 {
-		return 0, errors.New("the server says too much")
+		return 0, errors.New("the server sends too much")
 	}
 	n, err := h.Conn.Read(p[:min(len(p), h.left)])
 	h.left -= n
 	return n, err
 }
 
-// talk is what is said to a server that was reached.
+// talk is the dialog with a connected server.
 func (s *Sender) talk(conn net.Conn, to string, text []byte) error {
 	client, err := s.greet(conn)
 	if err != nil {
@@ -144,12 +145,13 @@ func (s *Sender) talk(conn net.Conn, to string, text []byte) error {
 	if err := data.Close(); err != nil {
 		return failed("answer", err)
 	}
-	// It is taken, whatever comes of the good-bye.
+	// The e-mail is accepted, whatever the answer to QUIT.
 	_ = client.Quit()
 	return nil
 }
 
-// greet says hello, over an encrypted connection wherever the server is not on this machine.
+// greet starts the dialog, over an encrypted connection unless the server is on this
+// machine.
 func (s *Sender) greet(conn net.Conn) (*smtp.Client, error) {
 	if s.implicit || s.plain {
 		client := smtp.NewClient(conn)
@@ -164,7 +166,7 @@ func (s *Sender) greet(conn net.Conn) (*smtp.Client, error) {
 	return client, client.Hello(s.domain)
 }
 
-// bound gives each answer the time of the whole: whichever ends first ends it.
+// bound gives each answer the deadline of the whole.
 func (s *Sender) bound(client *smtp.Client) {
 	client.CommandTimeout, client.SubmissionTimeout = s.timeout, s.timeout
 }

@@ -89,13 +89,13 @@ func (a Amount) Cmp(b Amount) int {
 	return 0
 }
 
-// IsZero says whether a is zero, of any currency.
+// IsZero reports whether a is zero, in any currency.
 func (a Amount) IsZero() bool { return a.Minor == 0 }
 
-// IsPositive says whether a is more than zero.
+// IsPositive reports whether a is more than zero.
 func (a Amount) IsPositive() bool { return a.Minor > 0 }
 
-// IsNegative says whether a is less than zero.
+// IsNegative reports whether a is less than zero.
 func (a Amount) IsNegative() bool { return a.Minor < 0 }
 
 // Share is bps basis points (1/10,000) of a, rounded once: a 2.9 % fee is
@@ -150,9 +150,9 @@ func (a Amount) AppendDecimal(b []byte) []byte {
 	return appendPlaces(b, units, places)
 }
 
-// String is a for people, with all the decimals of its currency: "12.50 USD".
-// It is not for machines; use Decimal. It is the one method that takes a
-// currency that is not Valid, so that a log line about a bad amount comes out.
+// String is a for people, with all the decimals of its currency: "12.50 USD". For machines
+// use Decimal. It is the only method that accepts an invalid currency, so that a log line
+// about a bad amount still works.
 func (a Amount) String() string {
 	if !a.Currency.Valid() {
 		return fmt.Sprintf("%d minor units of %q", a.Minor, string(a.Currency))

@@ -12,10 +12,10 @@ type Fee struct {
 	Flat int64 `json:"flat,omitempty"` // USD cents
 }
 
-// ParseFee reads a price as people write it: "2.9%+0.30", "0.99%" or "0.50", the
-// flat part in USD.
+// ParseFee reads a price in its usual form: "2.9%+0.30", "0.99%" or "0.50", the flat part
+// in USD.
 func ParseFee(text string) (Fee, error) {
-	bad := fmt.Errorf("%q is no price: want PERCENT%%+USD such as 2.9%%+0.30, or one of the two", text)
+	bad := fmt.Errorf("%q is not a price: want PERCENT%%+USD such as 2.9%%+0.30, or one of the two", text)
 	share, flat, both := strings.Cut(text, "+")
 	percent, hasShare := strings.CutSuffix(share, "%")
 	switch {
@@ -37,7 +37,7 @@ func ParseFee(text string) (Fee, error) {
 	return Fee{Bps: bps.Minor, Flat: cents.Minor}, nil
 }
 
-// String is the price as ParseFee reads it.
+// String is the price in ParseFee's form.
 func (f Fee) String() string {
 	percent, flat := New(f.Bps, USD).Decimal()+"%", New(f.Flat, USD).Decimal()
 	switch {
@@ -49,6 +49,6 @@ func (f Fee) String() string {
 	return percent + "+" + flat
 }
 
-// Exact is the fee of an amount in ten thousandths of a cent: what is compared is
-// not rounded.
+// Exact is the fee of an amount in ten thousandths of a US cent, unrounded, for
+// comparisons.
 func (f Fee) Exact(usd Amount) int64 { return f.Bps*usd.Minor + f.Flat*10_000 }

@@ -1,7 +1,7 @@
-// Package near guesses which name was meant by one that is not known.
+// Package near guesses the known name that an unknown one was meant to be.
 //
-// It knows letters, not what names mean. Who asks decides what a guess is good for: a hint, or a
-// refusal.
+// It compares letters, not meanings. The caller decides whether a guess is used for a hint
+// or a refusal.
 package near
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// longest is longer than any name of ours: what is longer is not looked at.
+// longest is longer than any name of ours; longer names are ignored.
 const longest = 64
 
-// Typo returns the one of the known names that another one is a slip of the pen for: other case,
-// other separators, a letter or two too many, too few or in another place. "" where none is near
-// enough, and where name is known.
+// Typo returns the known name of which name is a misspelling: other case, other separators,
+// a letter or two too many, too few or in another place. It returns "" if none is close
+// enough, or if name is known.
 func Typo(name string, known []string) string {
 	if len(name) > longest || slices.Contains(known, name) {
 		return ""
@@ -35,13 +35,13 @@ func Typo(name string, known []string) string {
 	return nearest
 }
 
-// Meant is Typo, and where that finds none the known name that contains the other one, or is
-// contained in it: email for userEmail.
+// Meant is like Typo, but if Typo finds nothing, it returns the known name that contains
+// name or is contained in it: email for userEmail.
 func Meant(name string, known []string) string {
 	if typo := Typo(name, known); typo != "" || len(name) > longest || slices.Contains(known, name) {
 		return typo
 	}
-	const least = 4 // letters that mean something by themselves
+	const least = 4 // fewer letters are not meaningful
 	wanted := plain(name)
 	nearest, extra := "", longest
 	for _, k := range known {
@@ -70,8 +70,7 @@ func slips(name string) int {
 	return 3
 }
 
-// turned reports whether two names have the same letters, and two neighbours of them in another
-// order.
+// turned reports whether two names differ only in the order of two neighboring letters.
 func turned(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -84,10 +83,11 @@ func turned(a, b string) bool {
 	return false
 }
 
-// plain is a name without what people write differently.
+// plain is a name without usual differences in spelling.
 func plain(name string) string {
 	return separators.Replace(strings.ToLower(name))
 }
 
-// separators takes them away. It is made once: that costs a hundred times what using it does.
+// separators removes separators. It is made once, because that costs a hundred times as
+// much as its use.
 var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")

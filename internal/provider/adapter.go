@@ -15,35 +15,35 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Adapter is a provider that the operator may open accounts at. Each is a
+// Adapter is a kind of provider at which the operator may open accounts. Each adapter is a
 // package below this one.
 type Adapter struct {
 	Name   string  // "stripe": in the CLI, the database and the docs
 	Fields []Field // the credentials of an account
 	Rails  []string
-	// Report is how its settlement report is written; the zero value where that is
-	// not documented.
+	// Report is the format of the provider's settlement report; zero if the provider does not
+	// document it.
 	Report reconcile.Format
-	// Open makes the client of an account that takes payments; it calls nobody.
+	// Open makes the client of an account that takes payments. It makes no call.
 	//
-	// Errors: *FieldError for a credential that cannot be one.
+	// Errors: *FieldError for a credential that cannot be valid.
 	Open func(Account) (Provider, error)
-	// OpenPayouts makes the client of an account that pays out, in place of Open. Its rails are
-	// a network and a currency, "pix.BRL", or all of the network's, "account.*".
+	// OpenPayouts replaces Open for an account that pays out. Its rails are a network and a
+	// currency, "pix.BRL", or all rails of a network, "account.*".
 	OpenPayouts func(Account) (payout.Provider, error)
-	// Needs is what the adapter has to know of a beneficiary, by rail ("pix.BRL" or "pix.*").
+	// Needs lists what the adapter has to know of a beneficiary, by rail ("pix.BRL" or
+	// "pix.*").
 	Needs map[string][]pay.HolderField
 }
 
-// PayoutListener is a payout.Provider that is told of payouts.
+// PayoutListener is a payout.Provider that receives notifications of payouts.
 type PayoutListener interface {
-	// Notices reads a notification as Provider.Notices does, with its errors. The returns of
-	// payouts that had arrived are told so too.
+	// Notices reads a notification as Provider.Notices does, with the same errors. It also
+	// reports payouts that had arrived and came back.
 	Notices(ctx context.Context, n Notification) ([]pay.PayoutNotice, error)
 }
 
-// Rails lists the rails of an adapter's table: one that goes first, and the others
-// in order.
+// Rails lists the rails of an adapter's table: first, then the others in order.
 func Rails[M any](table map[string]M, first string) []string {
 	list := slices.Sorted(maps.Keys(table))
 	if at := slices.Index(list, first); at > 0 {
@@ -57,7 +57,7 @@ type Field struct {
 	Name     string // "secretKey"
 	Doc      string // where to find it
 	Optional bool
-	Public   bool // not a secret: a merchant's number, a published key
+	Public   bool // not secret: a merchant's number, a published key
 }
 
 // FieldError says what is wrong with a credential. It never holds the value.
@@ -66,41 +66,40 @@ type FieldError struct {
 	Reason string
 }
 
-// Error is for error.
+// Error implements error.
 func (e *FieldError) Error() string { return fmt.Sprintf("%s: %s", e.Field, e.Reason) }
 
 // Account is what an adapter needs to know of an account.
 type Account struct {
-	ID   string // ours; it is in the notification URL
+	ID   string // our id; it is in the notification URL
 	Live bool   // the provider's production
-	// BaseURL goes in place of the provider's own address of the environment,
-	// where it is not "".
+	// BaseURL replaces the provider's own address, unless it is "".
 	BaseURL     string
-	Credentials map[string]string // by Field.Name; the required ones are there
-	// NotificationURL is where the provider is to send notifications.
+	Credentials map[string]string // by Field.Name; all required ones are present
+	// NotificationURL is where the provider should send notifications.
 	NotificationURL string
 	Client          *http.Client
-	Now             func() time.Time // for signatures that have an age
-	// Unmapped is told each status word that the adapter has no meaning for.
+	Now             func() time.Time // to check the age of signatures
+	// Unmapped, if set, is called with each status that the adapter does not know.
 	Unmapped func(word string)
 }
 
-// Credential is one of the account's, which has so many characters at the most.
+// Credential returns one of the account's credentials, of at most most characters.
 //
-// Errors: *FieldError where it is missing or cannot be one.
+// Errors: *FieldError if it is missing or cannot be valid.
 func (a Account) Credential(name string, most int) (string, error) {
 	value := a.Credentials[name]
 	switch {
 	case value == "":
 		return "", &FieldError{Field: name, Reason: "it is missing"}
 	case !Plain(value, most):
-		return "", &FieldError{Field: name, Reason: fmt.Sprintf("it has a space, a character that no credential has, or more than %d of them", most)}
+		return "", &FieldError{Field: name, Reason: fmt.Sprintf("it has a space, a character that no credential has, or more than %d characters", most)}
 	}
 	return value, nil
 }
 
-// Base is the provider's address: its own of the environment, or what the account
-// has in place of it.
+// Base is the provider's address in this environment, or the account's BaseURL if it has
+// one.
 func (a Account) Base(test, live string) string {
 	switch {
 	case a.BaseURL != "":
@@ -111,22 +110,21 @@ func (a Account) Base(test, live string) string {
 	return test
 }
 
-// Strange tells of a word of the provider's that we have no meaning for; of says
-// what the word is of.
+// Strange reports a word of the provider's that we do not know; of says what kind of word
+// it is.
 func (a Account) Strange(of, word string) {
 	if a.Unmapped != nil {
 		a.Unmapped(of + ": " + Printable(word, 64))
 	}
 }
 
-// Checker is a provider that can prove its credentials with a call that costs
-// nothing.
+// Checker is a provider whose credentials can be checked with a free call.
 type Checker interface {
 	// Check returns why the credentials do not work, in words for the operator.
 	Check(ctx context.Context) error
 }
 
-// Balancer is a payout.Provider that can be asked how much it can pay out now.
+// Balancer is a payout.Provider that reports how much it can pay out now.
 type Balancer interface {
 	// Balance is what the account can pay out now.
 	//
@@ -134,38 +132,39 @@ type Balancer interface {
 	Balance(ctx context.Context) (money.Amount, error)
 }
 
-// Canceler is a provider that can end a charge which nobody has paid yet.
+// Canceler is a provider that can end a charge that is not yet paid.
 type Canceler interface {
-	// Cancel ends a charge: Lapsed when it is ended, Approved when the shopper was
-	// faster, Awaiting when it cannot be ended on our demand and may still be paid,
-	// Unknown when nobody knows. Called twice it does no harm.
+	// Cancel ends a charge. It returns Lapsed if the charge has ended, Approved if the shopper
+	// was faster, Awaiting if the provider does not end it on request and it may still be
+	// paid, and Unknown if there is no clear answer. A second call does no harm.
 	Cancel(ctx context.Context, r Request) pay.Outcome
 }
 
-// Taker is a provider with a rule of its own about amounts: that there be no cents, that the
-// currency be one of few.
+// Taker is a provider with its own rule about amounts: only whole amounts, for example, or
+// only some currencies.
 type Taker interface {
-	// Takes reports whether a charge of an amount over a rail can be asked for. Charge keeps
-	// to it, and so does what shoppers are offered.
+	// Takes reports whether a rail takes a charge of an amount. Charge refuses other amounts,
+	// and shoppers are not offered the rail for them.
 	Takes(rail string, local money.Amount) bool
 }
 
-// Takes reports whether a provider takes an amount over a rail, as far as it has a rule
-// of its own.
+// Takes reports whether a provider takes an amount over a rail. A provider without a rule
+// of its own takes all.
 func Takes(p Provider, rail string, local money.Amount) bool {
 	t, ruled := p.(Taker)
 	return !ruled || t.Takes(rail, local)
 }
 
-// DisputeRequest asks how a dispute stands.
+// DisputeRequest asks for the state of a dispute.
 type DisputeRequest struct {
-	ID     string // the provider's; "" where it told none
+	ID     string // the provider's; "" if it sent none
 	Charge Request
 }
 
-// DisputeQuerier is a provider that can be asked how a dispute stands.
+// DisputeQuerier is a provider that can be asked for the state of a dispute.
 type DisputeQuerier interface {
-	// QueryDispute tells how a dispute stands, as a notification of it would; false
-	// where nobody knows: no answer, none that can be read, no such dispute.
+	// QueryDispute returns the state of a dispute as a notification would report it. It
+	// returns false if the provider gives no answer, sends one that cannot be read, or has no
+	// such dispute.
 	QueryDispute(ctx context.Context, r DisputeRequest) (pay.Notice, bool)
 }

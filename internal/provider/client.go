@@ -14,15 +14,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// callLimit bounds a call from its first byte to its last, whatever deadline its
-// caller set. It is longer than any of them.
+// callLimit bounds a whole call, whatever deadline its caller set. It is longer than any
+// such deadline.
 const callLimit = pay.CallTimeout + 10*time.Second
 
-// NewClient returns the HTTP client that adapters call their upstreams with. It
-// follows no redirect, since a request that holds credentials goes where it was
-// sent or nowhere: a 3xx is an answer like any other. It speaks HTTPS, and plain
-// HTTP to this machine alone, where tests have their upstreams. A proxy is taken
-// from the environment.
+// NewClient returns the HTTP client with which adapters call providers. It follows no
+// redirect, because a request with credentials must not go to another address: a 3xx is an
+// answer like any other. It speaks HTTPS; plain HTTP only to this machine, where tests have
+// their servers. It takes a proxy from the environment.
 func NewClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{
@@ -36,21 +35,21 @@ func NewClient() *http.Client {
 	}
 }
 
-// fenceKey is of a context's fence.
+// fenceKey is the context key of a fence.
 type fenceKey struct{}
 
-// errFenced: the call may not leave any more.
-var errFenced = errors.New("too late for this call: others may have taken it for lost")
+// errFenced means that the call may not leave any more.
+var errFenced = errors.New("too late for this call: other nodes may assume that it is lost")
 
-// Fenced returns a context whose calls leave only while mayLeave says so. It is asked at
-// the last moment, when a connection is there and the request's first bytes are to go:
-// the process may have stood still since the call began.
+// Fenced returns a context whose calls leave only while mayLeave returns true. The check
+// comes at the last moment, when there is a connection and the first bytes are about to go:
+// the process may have paused since the call began.
 func Fenced(ctx context.Context, mayLeave func() bool) context.Context {
 	return context.WithValue(ctx, fenceKey{}, mayLeave)
 }
 
-// MayLeave reports whether a call may leave now, by its context's fence; one without a
-// fence always may.
+// MayLeave reports whether the context's fence lets a call leave now. Without a fence it
+// always may.
 func MayLeave(ctx context.Context) bool {
 	mayLeave, ok := ctx.Value(fenceKey{}).(func() bool)
 	return !ok || mayLeave()
@@ -58,22 +57,22 @@ func MayLeave(ctx context.Context) bool {
 
 type lookKey struct{}
 
-// Looking returns a context whose questions do nothing. An account that can only be asked by
-// making the call again is not asked then: it answers Unknown.
+// Looking returns a context whose queries change nothing. Some accounts can only be queried
+// by repeating the call; under this context they answer Unknown without a call.
 func Looking(ctx context.Context) context.Context { return context.WithValue(ctx, lookKey{}, true) }
 
-// OnlyLooks reports whether a question may not do what it asks about.
+// OnlyLooks reports whether a query must not repeat the call that it asks about.
 func OnlyLooks(ctx context.Context) bool { return ctx.Value(lookKey{}) != nil }
 
-// fenced is a request's body that is read only while its call may leave. The transport
+// fenced is a request body that can be read only while its call may leave. The transport
 // reads it before it sends anything.
 type fenced struct {
 	io.ReadCloser
 	ctx context.Context
 }
 
-// Read is for io.Reader. That nothing is left is told in any case: what there was has been
-// sent by then, and may be answered.
+// Read implements io.Reader. It returns io.EOF even when the fence is closed: by then the
+// whole body was sent and may get an answer.
 func (f fenced) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if n > 0 && !MayLeave(f.ctx) {
@@ -82,7 +81,7 @@ func (f fenced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// fence returns the request as one that keeps to its context's fence.
+// fence returns a request that keeps to the fence of its context.
 func fence(r *http.Request) *http.Request {
 	if r.Context().Value(fenceKey{}) == nil || r.Body == nil {
 		return r
@@ -92,24 +91,25 @@ func fence(r *http.Request) *http.Request {
 	return &next
 }
 
-// secure refuses requests that would show credentials on the way, and those that come
-// too late.
+// secure refuses requests that would expose credentials on the way, and those that are too
+// late.
 type secure struct{ *http.Transport }
 
-// RoundTrip is for http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (s secure) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := checkScheme(r.URL); err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // a RoundTripper closes it in any case
+			_ = r.Body.Close() // a RoundTripper always closes the body
 		}
 		return nil, err
 	}
 	return s.Transport.RoundTrip(once(fence(r)))
 }
 
-// once returns the request as one that the transport does not send again by itself. It would, where a
-// connection that was used before breaks and the request has an idempotency key: a refusal of the
-// second one would pass for a proof that nothing was done by the first.
+// once returns a request that the transport does not repeat by itself. The transport
+// repeats a request with an idempotency key when a reused connection breaks. If the
+// provider then refused the second one, that would look like proof that the first one did
+// nothing.
 func once(r *http.Request) *http.Request {
 	if r.Body == nil || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return r
@@ -123,7 +123,7 @@ func checkScheme(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("%s://%s: a provider is called over https", u.Scheme, u.Host)
+	return fmt.Errorf("%s://%s: a provider must be called over https", u.Scheme, u.Host)
 }
 
 func loopback(host string) bool {
@@ -131,8 +131,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// CheckBaseURL says what is wrong with an address that goes in place of a
-// provider's own; "" is none.
+// CheckBaseURL says what is wrong with an address that replaces a provider's own; "" is
+// fine.
 func CheckBaseURL(text string) error {
 	if text == "" {
 		return nil

@@ -32,8 +32,8 @@ func TestClientSpeaksHTTPSExceptToThisMachine(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	defer untrusted.Close()
 	for address, want := range map[string]string{
-		"http://api.example.com/charges": "a provider is called over https",
-		"ftp://127.0.0.1/":               "a provider is called over https",
+		"http://api.example.com/charges": "a provider must be called over https",
+		"ftp://127.0.0.1/":               "a provider must be called over https",
 		untrusted.URL:                    "certificate",
 	} {
 		r, err := http.NewRequest(http.MethodPost, address, strings.NewReader("{}"))

@@ -1,6 +1,5 @@
-// Package provider says what an upstream payment provider has to be able to
-// do. Each provider is a package below this one; all speak of outcomes in the
-// core's words.
+// Package provider defines what a payment provider's client must do. Each provider is a
+// package below this one. All return outcomes in our terms.
 package provider
 
 import (
@@ -14,17 +13,17 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// ErrUnsigned says that a notification is not the provider's: no signature, a
-// wrong one, or one that is too old.
+// ErrUnsigned means that a notification did not come from the provider: its signature is
+// missing, wrong or too old.
 var ErrUnsigned = errors.New("the notification is not signed by the provider")
 
-// ErrUnreachable says that a notification is authentic, and that the provider
-// could not be asked what it means.
-var ErrUnreachable = errors.New("the provider cannot be asked about its notification")
+// ErrUnreachable means that a notification is authentic, but the provider did not answer
+// the query about it.
+var ErrUnreachable = errors.New("the provider does not answer the query about its notification")
 
-// Request is one charge: what Charge asks for and what Query asks about.
+// Request is one charge, to make or to query.
 type Request struct {
-	Reference   string // ours; the provider's idempotency key
+	Reference   string // ours; the idempotency key at the provider
 	ProviderRef string // the provider's, once it is known
 	Amount      money.Amount
 	Local       money.Amount
@@ -34,56 +33,53 @@ type Request struct {
 	Country     string // alpha-3
 	Sync        bool
 	Buyer       pay.Buyer
-	ReturnURL   string     // the shop's; a provider sends the shopper to PageURL
-	PageURL     string     // our own page: it shows a code, and how the payment ended
-	Created     time.Time  // the payment
-	Sent        time.Time  // this charge: when it was first asked for
-	Expires     time.Time  // when the shopper's time is over
-	Now         time.Time  // in the merchant's clock
+	ReturnURL   string     // the shop's page; but a provider sends the shopper to PageURL
+	PageURL     string     // our page, which shows the code and the result
+	Created     time.Time  // when the payment was created
+	Sent        time.Time  // when this charge was first sent
+	Expires     time.Time  // until when the shopper may pay
+	Now         time.Time  // by the merchant's clock
 	Script      pay.Script // sandbox only
 }
 
-// RefundRequest is one refund: what Refund asks for and what QueryRefund asks
-// about.
+// RefundRequest is one refund, to make or to query.
 type RefundRequest struct {
-	Reference string       // ours; the provider's idempotency key
+	Reference string       // ours; the idempotency key at the provider
 	RefundRef string       // the provider's, once it is known
-	Charge    Request      // what it gives back, in full or in part
-	Local     money.Amount // how much of it
-	Sent      time.Time    // when it was first asked for, in the clock of Charge.Now; zero: not known
+	Charge    Request      // the charge to refund, in full or in part
+	Local     money.Amount // the amount of this refund
+	Sent      time.Time    // when it was first sent, by the clock of Charge.Now; zero if not known
 	Reason    string
 }
 
-// Provider is an account at an upstream. Its methods are safe for use by many
-// goroutines, keep to the context's deadline, and never return an error: what
-// they do not know is pay.Unknown.
+// Provider is an account at a provider. Its methods are safe for concurrent use, keep to
+// the context's deadline, and never return an error: an unclear result is pay.Unknown.
 type Provider interface {
-	// Charge asks for the money. Called twice with one reference it charges once.
+	// Charge asks for the money. Two calls with one reference charge once.
 	Charge(ctx context.Context, r Request) pay.Outcome
-	// Query asks what became of a charge, under our reference. pay.Missing is
-	// proof that the provider never had it. A question that got no answer is
-	// Unknown, never Errored or Unavailable, which would say that there is no
-	// charge: see pay.Outcome.Asked.
+	// Query asks for the state of a charge, by our reference. pay.Missing proves that the
+	// provider never had it. If the provider does not answer, the outcome is Unknown, never
+	// Errored or Unavailable, which would mean that there is no charge: see pay.Outcome.Asked.
 	Query(ctx context.Context, r Request) pay.Outcome
-	// Refund gives money of a charge back. Called twice with one reference it
-	// refunds once. Approved: the shopper has it, or will have it for certain;
-	// Awaiting: the provider took it and will tell; Declined: it will not be;
-	// Errored and Unavailable prove that it was not done this time.
+	// Refund refunds a charge. Two calls with one reference refund once. Approved: the shopper
+	// has the money or is certain to get it. Awaiting: the provider accepted the refund and
+	// will report the result. Declined: there will be no refund. Errored and Unavailable prove
+	// that this call refunded nothing.
 	Refund(ctx context.Context, r RefundRequest) pay.Outcome
-	// QueryRefund asks what became of a refund, under our reference. pay.Missing
-	// is proof that the provider never had it; no answer is Unknown, as of Query.
+	// QueryRefund asks for the state of a refund, by our reference. pay.Missing proves that
+	// the provider never had it; if there is no answer, the outcome is Unknown, as in Query.
 	QueryRefund(ctx context.Context, r RefundRequest) pay.Outcome
-	// Notices reads a notification: what it tells of our charges, nothing where
-	// it is about something else. A provider that only says that something moved
-	// is asked what, within the call.
+	// Notices returns what a notification reports about our charges; nothing if it is about
+	// something else. If the notification only says that something changed, Notices queries
+	// the provider for the details.
 	//
-	// Errors: ErrUnsigned when it is not authentic, ErrUnreachable when what it
-	// tells cannot be learnt now and it has to come again; any other error when
-	// it cannot be understood.
+	// Errors: ErrUnsigned if the notification is not authentic; ErrUnreachable if the details
+	// cannot be queried now and the provider has to send it again; any other error if it
+	// cannot be understood.
 	Notices(ctx context.Context, n Notification) ([]pay.Notice, error)
 }
 
-// Notification is an HTTP request of a provider, with its body as it was sent.
+// Notification is a provider's HTTP request, with its body as it was sent.
 type Notification struct {
 	Header http.Header
 	Query  url.Values

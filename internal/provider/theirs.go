@@ -10,14 +10,14 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// What an upstream says is input from outside: here it is bounded and checked
-// before anything of ours holds it.
+// A provider's texts are untrusted input. They are bounded and checked here before we keep
+// them.
 
-// Text is a short string of an upstream's, or a number that it writes in one's
-// place: ids are both. What is too long or has control characters reads as "".
+// Text is a provider's short string, or a number in its place: ids come as both. A text
+// that is too long or has control characters reads as "".
 type Text string
 
-// UnmarshalJSON takes both.
+// UnmarshalJSON reads a string or a number.
 func (t *Text) UnmarshalJSON(b []byte) error {
 	var s string
 	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
@@ -34,8 +34,8 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 
 func control(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
 
-// Exact is a text that has to be whole: a code, a reference, an id. It is ""
-// where it is longer than so many bytes or has control characters.
+// Exact returns a text that is of use only as a whole: a code, a reference, an id. It is ""
+// if it has more than most bytes or any control character.
 func Exact(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) > most || strings.ContainsFunc(text, control) {
@@ -44,8 +44,7 @@ func Exact(text string, most int) string {
 	return text
 }
 
-// Printable is a text for people: without what cannot be printed, and cut to so
-// many bytes.
+// Printable returns a text for people: without unprintable characters, cut to most bytes.
 func Printable(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -60,21 +59,22 @@ func Printable(text string, most int) string {
 	return text
 }
 
-// Plain reports whether a text is printable ASCII without spaces, of one byte to
-// so many, as ids, keys and words are.
+// Plain reports whether a text is 1 to most bytes of printable ASCII without spaces, as
+// ids, keys and codes are.
 func Plain(text string, most int) bool {
 	return text != "" && len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// Digits reports whether a text is digits, from so many to so many.
+// Digits reports whether a text consists of least to most digits.
 func Digits(text string, least, most int) bool {
 	return len(text) >= least && len(text) <= most && strings.Trim(text, "0123456789") == ""
 }
 
-// longestLink is what Stripe's pages need; no other provider's are longer.
+// longestLink is the length that links to Stripe's pages need; other providers' links are
+// shorter.
 const longestLink = 5000
 
-// Link is an address where a shopper may be sent, or "".
+// Link returns an address to which a shopper may be sent, or "".
 func Link(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || !Plain(text, longestLink) {
@@ -83,9 +83,8 @@ func Link(text string) string {
 	return text
 }
 
-// Major reads an amount that is written in major units, false for one that
-// nobody can be charged: not exact in the currency's minor units, or not above
-// zero.
+// Major reads an amount in major units. It returns false if the amount is not exact in the
+// currency's minor units or not above zero.
 func Major(number, currency string) (money.Amount, bool) {
 	c, err := money.ParseCurrency(currency)
 	if err != nil || len(number) > 40 {
@@ -95,7 +94,7 @@ func Major(number, currency string) (money.Amount, bool) {
 	return local, err == nil && local.IsPositive()
 }
 
-// Names parts a name at its first space, which is a guess for every name.
+// Names splits a name at its first space. This is only a guess.
 func Names(name string) (first, last string) {
 	first, last, _ = strings.Cut(strings.Join(strings.Fields(name), " "), " ")
 	return first, last

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Turns lets one call at a time be made under a reference, in this process. It holds an entry
-// for each reference in work, and no other. Its zero value is ready.
+// Turns allows one call at a time under a reference, in this process. It holds an entry
+// only for references in use. Its zero value is ready.
 type Turns struct {
-	mu   sync.Mutex // owns what follows
+	mu   sync.Mutex // guards what follows
 	held map[string]chan struct{}
 }
 
-// Take waits for the turn of a reference, not longer than the context. Whoever has it calls
+// Take waits for the turn of a reference until the context ends. The caller must call
 // done.
 //
 // Errors: the context's.

@@ -14,20 +14,19 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// maxReply bounds what is read of an upstream's answer.
+// maxReply is the most bytes that are read of a provider's answer.
 const maxReply = 4 << 20
 
-// Reply is an upstream's answer, read whole.
+// Reply is a provider's whole answer.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Do makes a call to an upstream. Where there is no answer, the outcome says
-// what that proves: Unavailable when the request never left, Unknown when it may
-// have arrived. A connection that breaks while the answer is read is Unknown
-// too.
+// Do calls a provider. If there is no answer, the outcome says what that proves:
+// Unavailable if the request never left, Unknown if it may have arrived. A connection that
+// breaks during the answer is Unknown too.
 func Do(client *http.Client, req *http.Request) (Reply, *pay.Outcome) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
@@ -50,8 +49,8 @@ func Do(client *http.Client, req *http.Request) (Reply, *pay.Outcome) {
 	return Reply{res.StatusCode, res.Header, body}, nil
 }
 
-// NewRequest is a call with a JSON body, or with none where it is nil. The outcome
-// is of one that cannot be written, which proves that it never left.
+// NewRequest makes a request with a JSON body, or without a body if body is nil. The
+// outcome is set if the request cannot be written, which proves that it never left.
 func NewRequest(ctx context.Context, method, address string, body any) (*http.Request, *pay.Outcome) {
 	var sent io.Reader
 	if body != nil {
@@ -71,7 +70,7 @@ func NewRequest(ctx context.Context, method, address string, body any) (*http.Re
 	return req, nil
 }
 
-// Unknown is an outcome that nobody knows, and why.
+// Unknown is an outcome with no clear result; reason says why.
 func Unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }
 
 // Broken is the outcome of an answer that cannot be understood.
@@ -80,8 +79,8 @@ func Broken() *pay.Outcome {
 	return &o
 }
 
-// Ended is what a cancel may say, of how a charge stands: what nobody can pay any
-// more has lapsed.
+// Ended turns the state of a charge into the result of a cancel: a charge that can no
+// longer be paid has lapsed.
 func Ended(o pay.Outcome) pay.Outcome {
 	switch o.Kind {
 	case pay.Approved, pay.Lapsed:
@@ -94,8 +93,8 @@ func Ended(o pay.Outcome) pay.Outcome {
 	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
 }
 
-// Kept is what a cancel may say that the provider has refused for good, or has no call
-// for, of how a charge stands: as Ended, and Awaiting where it still stands.
+// Kept is the result of a cancel that the provider refused for good, or has no call for. It
+// is as Ended, but Awaiting if the charge is still open.
 func Kept(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Awaiting {
 		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
@@ -103,11 +102,11 @@ func Kept(o pay.Outcome) pay.Outcome {
 	return Ended(o)
 }
 
-// Refused is the outcome of an answer that says nothing of the charge itself:
-// the provider was too busy or did not know us (Unavailable: so it is with every payment),
-// did not take the request as it stands (Errored), or broke. What may have been done
-// all the same is Unknown. That is so of 503 too: a gateway says it where the
-// connection to the provider broke after the request had gone there.
+// Refused is the outcome of an answer that says nothing about the charge itself.
+// Unavailable: the provider was too busy or did not accept our credentials, so every
+// payment would fail. Errored: it refused the request. Unknown: something may have been
+// done all the same. That includes 503: a gateway answers it when the connection to the
+// provider breaks after it passed on the request.
 func Refused(status int) pay.Outcome {
 	word := fmt.Sprintf("http_%d", status)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// most is the largest amount of a line, in minor units: a hundred times the
-// largest payment in the smallest of currencies.
+// most is the largest amount of a line, in minor units: a hundred times the largest payment
+// in the smallest currency.
 const most = 10_000_000_000_000
 
 var (
@@ -23,7 +23,7 @@ var (
 	whole   = regexp.MustCompile(`^-?[0-9]{1,15}$`)
 )
 
-// ReadAmount reads an amount as the format writes them, exactly.
+// ReadAmount reads an amount in the format, exactly.
 //
 // Errors: a text that is no such number, has too many decimals, or is too large.
 func (f Format) ReadAmount(text string, c money.Currency) (money.Amount, error) {
@@ -50,7 +50,7 @@ func (f Format) ReadAmount(text string, c money.Currency) (money.Amount, error) 
 		}
 		return bounded(money.New(minor, c), text)
 	case !form.MatchString(number):
-		return money.Amount{}, fmt.Errorf("the amount %q is no number with the decimal sign %q", text, point)
+		return money.Amount{}, fmt.Errorf("the amount %q is not a number with the decimal sign %q", text, point)
 	}
 	number = strings.Replace(strings.ReplaceAll(number, group, ""), point, ".", 1)
 	sign := ""
@@ -58,7 +58,7 @@ func (f Format) ReadAmount(text string, c money.Currency) (money.Amount, error) 
 		sign, number = "-", number[1:]
 	}
 	if number = strings.TrimLeft(number, "0"); number == "" || number[0] == '.' {
-		number = "0" + number // "007.50" is written by some
+		number = "0" + number // some reports write "007.50"
 	}
 	amount, err := money.Parse(sign+number, c)
 	switch {
@@ -77,7 +77,7 @@ func bounded(a money.Amount, text string) (money.Amount, error) {
 	return a, nil
 }
 
-// moments and days are the dates that need no word from anybody.
+// Date formats that are not ambiguous.
 var (
 	moments = []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999-0700", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07:00",
@@ -86,8 +86,8 @@ var (
 	days = []string{"2006-01-02", "20060102", "2006/01/02"}
 )
 
-// ReadDate reads a date as the format writes them; day says that it is a whole
-// one. An empty one is no time.
+// ReadDate reads a date in the format; day reports that it is a whole day. An empty text is
+// the zero time.
 //
 // Errors: a text that is no date which is known.
 func (f Format) ReadDate(text string) (at time.Time, day bool, err error) {
@@ -113,7 +113,7 @@ func (f Format) ReadDate(text string) (at time.Time, day bool, err error) {
 			return at.UTC(), true, nil
 		}
 	}
-	return at, false, fmt.Errorf("the date %q is not one that is understood: say how dates are written", text)
+	return at, false, fmt.Errorf("the date %q is not understood: say how dates are written", text)
 }
 
 // Layout turns DD/MM/YYYY hh:mm:ss into a layout of time.Parse.
@@ -122,16 +122,16 @@ func (f Format) ReadDate(text string) (at time.Time, day bool, err error) {
 func Layout(form string) (string, error) {
 	for _, part := range []string{"YYYY", "MM", "DD"} {
 		if strings.Count(form, part) != 1 {
-			return "", fmt.Errorf("%q: want YYYY, MM and DD, and hh, mm, ss where there is a time", form)
+			return "", fmt.Errorf("%q: want YYYY, MM and DD, and hh, mm, ss if there is a time", form)
 		}
 	}
 	return strings.NewReplacer("YYYY", "2006", "MM", "01", "DD", "02", "hh", "15", "mm", "04", "ss", "05").Replace(form), nil
 }
 
-// Sums are amounts by currency.
+// Sums are amounts in minor units by currency.
 type Sums map[money.Currency]int64
 
-// add stops at the largest number: what a report says is not ours to trust.
+// add stops at the largest number, because a report is untrusted input.
 func (s Sums) add(a money.Amount) {
 	if have := s[a.Currency]; a.Minor > math.MaxInt64-have {
 		s[a.Currency] = math.MaxInt64

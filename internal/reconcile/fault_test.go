@@ -47,19 +47,19 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 		}, nil, nil},
 		"amount":           {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{ref(1, 1) + ",,,charge,59.40,BRL,,"}, []string{"amount here 54.00 BRL there 59.40 BRL $1"}},
 		"currency":         {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{ref(1, 1) + ",,,charge,54,USD,,"}, []string{"currency here 54.00 BRL there 54.00 USD"}},
-		"listed twice":     {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), charge(1, 1)}, []string{"charged_twice r.csv:3 the charge is in r.csv:2 too"}},
-		"two attempts":     {func(t *testing.T, b *books) { twice(t, b) }, []string{charge(1, 1), charge(1, 2)}, []string{"charged_twice r.csv:2 attempt 2 at bank is charged too"}},
+		"listed twice":     {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), charge(1, 1)}, []string{"charged_twice r.csv:3 the charge is also in r.csv:2"}},
+		"two attempts":     {func(t *testing.T, b *books) { twice(t, b) }, []string{charge(1, 1), charge(1, 2)}, []string{"charged_twice r.csv:2 attempt 2 at bank is also charged"}},
 		"the other one's":  {func(t *testing.T, b *books) { twice(t, b).Payment.Attempts[0].Provider = "other" }, []string{charge(1, 2)}, []string{"charged_twice r.csv:2 attempt 1 at other"}},
 		"given back since": {func(t *testing.T, b *books) { twice(t, b).Claims[0].Status = pay.ClaimApproved }, []string{charge(1, 1), charge(1, 2)}, nil},
 		"twice in the report alone": {func(t *testing.T, b *books) { b.sell(t, 1, 2, brl) }, []string{charge(1, 1), charge(1, 2)},
-			[]string{"charged_twice r.csv:2 attempt 2 at bank is charged too"}},
+			[]string{"charged_twice r.csv:2 attempt 2 at bank is also charged"}},
 		"late money alone": {func(t *testing.T, b *books) {
 			s := twice(t, b)
 			s.Payment.Status, s.Payment.Captured, s.Payment.Times.Completed, s.Payment.Attempts[1].Status = pay.Failed, 0, time.Time{}, pay.Declined
 			b.bookings = b.bookings[1:]
 		}, []string{charge(1, 1)}, nil},
 		"refund of nothing":  {func(t *testing.T, b *books) {}, []string{ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refund_missing_here r.csv:2 there 1.00 BRL nothing is known"}},
-		"refund never asked": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,refund,1,BRL,,"}, []string{"refund_missing_here TXN- no such refund was asked for"}},
+		"refund never asked": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,refund,1,BRL,,"}, []string{"refund_missing_here TXN- no such refund was requested"}},
 		"refund rejected":    {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimRejected) }, []string{charge(1, 1), ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refund_missing_here CLM- the refund is rejected here"}},
 		"refund of a try": {func(t *testing.T, b *books) {
 			b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimPending).Call.Round = 2
@@ -74,7 +74,7 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 			b.giveBack(s, 5, 100, pay.ClaimApproved)
 			b.giveBack(s, 6, 100, pay.ClaimApproved)
 		}, []string{charge(1, 1), ref(1, 1) + ",,re_6,refund,1,BRL,,", ref(1, 1) + ",,re_5,refund,1,BRL,,"}, nil},
-		"refunded twice":     {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimApproved) }, []string{charge(1, 1), ref(5, 1) + ",,,refund,1,BRL,,", ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refunded_twice r.csv:4 the refund is in r.csv:3 too"}},
+		"refunded twice":     {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimApproved) }, []string{charge(1, 1), ref(5, 1) + ",,,refund,1,BRL,,", ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refunded_twice r.csv:4 the refund is also in r.csv:3"}},
 		"unknown chargeback": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, []string{"chargeback_missing_here TXN- no dispute"}},
 		"known chargeback":   {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Disputes.Any = true }, []string{charge(1, 1), ",ch_1_1,,chargeback,54,BRL,,"}, nil},
 		"unreadable":         {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), "x,,,charge,y,BRL,,"}, []string{`unreadable r.csv:3 the amount "y"`}},

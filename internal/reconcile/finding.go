@@ -12,17 +12,17 @@ type Discrepancy string
 
 // The differences.
 const (
-	// MissingHere: the provider has a charge that we do not know, or know as not
-	// paid. Money was taken and nothing was sold.
+	// MissingHere: the provider has a charge that we do not know, or know as unpaid. The
+	// shopper paid for nothing.
 	MissingHere Discrepancy = "missing_here"
-	// MissingThere: we say paid, and the report of that time has no such charge.
+	// MissingThere: we have a paid charge, but the report for that time does not.
 	MissingThere Discrepancy = "missing_there"
 	WrongAmount  Discrepancy = "amount"
 	WrongMoney   Discrepancy = "currency"
 	// ChargedTwice: two charges of one payment, or one that is listed twice.
 	ChargedTwice Discrepancy = "charged_twice"
-	// RefundMissingHere: the shopper got money back of which we know nothing, or
-	// that we say was not given.
+	// RefundMissingHere: the shopper got a refund that we do not know, or that we recorded as
+	// not made.
 	RefundMissingHere     Discrepancy = "refund_missing_here"
 	RefundMissingThere    Discrepancy = "refund_missing_there"
 	RefundAmount          Discrepancy = "refund_amount"
@@ -32,7 +32,8 @@ const (
 
 	// PaidOutTwice: two payouts of one withdrawal, or one that is listed twice.
 	PaidOutTwice Discrepancy = "paid_out_twice"
-	// PayoutMissingHere: the provider paid out what we do not know, or say did not arrive.
+	// PayoutMissingHere: the provider made a payout that we do not know, or that we recorded
+	// as not arrived.
 	PayoutMissingHere  Discrepancy = "payout_missing_here"
 	PayoutMissingThere Discrepancy = "payout_missing_there"
 	PayoutAmount       Discrepancy = "payout_amount"
@@ -40,30 +41,30 @@ const (
 	ReturnMissingThere Discrepancy = "return_missing_there"
 )
 
-// Discrepancies lists all differences, the gravest first.
+// Discrepancies lists all differences, the most serious first.
 func Discrepancies() []Discrepancy {
 	return []Discrepancy{ChargedTwice, MissingHere, MissingThere, WrongAmount, WrongMoney, RefundedTwice, RefundMissingHere,
 		RefundMissingThere, RefundAmount, ChargebackMissingHere,
 		PaidOutTwice, PayoutMissingHere, PayoutMissingThere, PayoutAmount, ReturnMissingHere, ReturnMissingThere, BadLine}
 }
 
-// Meaning says what a difference is, for people.
+// Meaning is the meaning of a difference, for people.
 func (f Discrepancy) Meaning() string {
 	return map[Discrepancy]string{
 		ChargedTwice:          "charged twice for one payment",
 		MissingHere:           "charged by the provider, not paid here",
 		MissingThere:          "paid here, not charged by the provider",
-		WrongAmount:           "charged another amount",
+		WrongAmount:           "charged a different amount",
 		WrongMoney:            "charged in another currency",
-		RefundedTwice:         "given back twice",
-		RefundMissingHere:     "given back by the provider, not refunded here",
-		RefundMissingThere:    "refunded here, not given back by the provider",
-		RefundAmount:          "another amount given back",
+		RefundedTwice:         "refunded twice",
+		RefundMissingHere:     "refunded by the provider, not refunded here",
+		RefundMissingThere:    "refunded here, not refunded by the provider",
+		RefundAmount:          "a different amount refunded",
 		ChargebackMissingHere: "charged back at the provider, not disputed here",
 		PaidOutTwice:          "paid out twice for one withdrawal",
 		PayoutMissingHere:     "paid out by the provider, not arrived here",
 		PayoutMissingThere:    "paid out here, not by the provider",
-		PayoutAmount:          "another amount paid out, or sent back",
+		PayoutAmount:          "a different amount paid out, or sent back",
 		ReturnMissingHere:     "sent back at the provider, not returned here",
 		ReturnMissingThere:    "returned here, not sent back at the provider",
 		BadLine:               "lines that could not be read",
@@ -74,19 +75,19 @@ func (f Discrepancy) Meaning() string {
 type Finding struct {
 	Discrepancy Discrepancy
 	File        string
-	Line        int // 0: it is about what the report does not have
+	Line        int // 0: it is missing from the report
 	Merchant    string
-	Payment     string // TXN-…, "" where none is known
-	Claim       string // CLM-…, of a refund that is known
-	Withdrawal  string // wdr_…, of a payout that is known
+	Payment     string // TXN-…, "" if not known
+	Claim       string // CLM-…, if it is about a known refund
+	Withdrawal  string // wdr_…, if it is about a known payout
 	Reference   string // ours
 	ProviderRef string
 	Here, There money.Amount // without a currency: nothing
-	USD         int64        // cents that the difference is worth; 0 where that is not known
+	USD         int64        // the difference in US cents; 0 if not known
 	Note        string
 }
 
-// String is the finding as a line that a person can act on.
+// String is the finding as a line for the operator.
 func (f Finding) String() string {
 	var words []string
 	add := func(form string, value any) { words = append(words, fmt.Sprintf(form, value)) }

@@ -9,60 +9,60 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Kind says what a line of a report is about.
+// Kind is what a line of a report is about.
 type Kind string
 
-// Kinds of lines. Other lines move money too (fees, payouts, reserves), and are
-// counted by their word: nothing in our books stands against them one by one.
+// Kinds of lines. Other lines (fees, payouts, reserves) move money too, and are counted by
+// their type: our books have no single entry to match them.
 const (
 	Charge     Kind = "charge"
 	Refund     Kind = "refund"
 	Chargeback Kind = "chargeback"
-	Payout     Kind = "payout" // of an account that pays out
+	Payout     Kind = "payout" // only for an account that pays out
 	Return     Kind = "return" // of a payout
 	Other      Kind = "other"
 )
 
-// Format says how a report is written. The zero value has no columns.
+// Format describes a report. The zero value has no columns.
 type Format struct {
-	Payouts bool   // it is of an account that pays out: its lines are payouts, returns and others
-	Title   string // which of the provider's reports it is, for people
-	Hint    string // what to do where a column is missing, or ""
+	Payouts bool   // the report of an account that pays out: its lines are payouts, returns and others
+	Title   string // the provider's name for the report, for people
+	Hint    string // what to do if a column is missing, or ""
 	Columns Columns
-	// Kinds are the words of the type column; "*" stands for every other word. A
-	// word that is not among them makes its line unreadable.
+	// Kinds are the values of the type column; "*" stands for any other. An unlisted value
+	// makes its line unreadable.
 	Kinds map[string]Kind
-	// Counts are the words of the status column that say that money moved; lines
-	// with others are no money yet.
+	// Counts are the values of the status column that mean that money moved; lines with other
+	// values are ignored.
 	Counts    []string
 	Separator rune           // zero: comma, semicolon, tab or bar, whichever the header has
 	Comma     bool           // the decimal sign is a comma
 	Minor     bool           // amounts are in minor units
-	Currency  money.Currency // of a report that has no column for it
-	Dates     []string       // layouts of time.Parse, before the usual ones
-	Zone      *time.Location // of dates that tell none; nil: UTC
+	Currency  money.Currency // if the report has no column for it
+	Dates     []string       // layouts of time.Parse, tried before the usual ones
+	Zone      *time.Location // of dates without a zone; nil: UTC
 }
 
-// Columns name the columns of a report. A name that ends in "?" may be missing.
-// Letters' case, spaces and underscores do not count.
+// Columns are the names of a report's columns. A column whose name ends in "?" is optional.
+// Letter case, spaces and underscores do not count.
 type Columns struct {
 	Reference   string // ours, of the charge, or of the refund
 	ProviderRef string // the provider's, of the charge, or of the refund
-	// Of a refund, where the report names both it and the charge.
+	// For a refund, if the report names both it and the charge.
 	RefundReference   string
 	RefundProviderRef string
 	Type              string
 	Status            string
 	Amount            string
-	Debit, Credit     string // in place of Amount: one of them is filled in
+	Debit, Credit     string // instead of Amount: one of the two has the amount
 	Currency          string
 	Date              string
 	Fees              []string // added up
-	FeeCurrency       string   // where the fee has another one than the amount
+	FeeCurrency       string   // if the fee is in another currency than the amount
 }
 
-// Generic is the format of a report that somebody makes for us, and of every
-// adapter that has none of its own.
+// Generic is the format of a report that is made by hand, and of adapters that have no
+// format of their own.
 func Generic() Format {
 	return Format{
 		Title: "a table with the columns reference, provider_reference, type, amount, currency, date, fee",
@@ -75,7 +75,7 @@ func Generic() Format {
 	}
 }
 
-// Words are what a type column that nobody described may say.
+// Words are the accepted values of an undescribed type column.
 func Words() map[string]Kind {
 	words := map[string]Kind{}
 	for kind, list := range map[Kind]string{
@@ -98,7 +98,8 @@ func GenericPayouts() Format {
 	return f
 }
 
-// PayoutWords are what a type column that nobody described may say of an account that pays out.
+// PayoutWords are the accepted values of an undescribed type column for an account that
+// pays out.
 func PayoutWords() map[string]Kind {
 	words := map[string]Kind{}
 	for kind, list := range map[Kind]string{
@@ -113,9 +114,9 @@ func PayoutWords() map[string]Kind {
 	return words
 }
 
-// Set names a column by its word on the command line: reference, amount, fee, …
+// Set sets a column's name by its word on the command line: reference, amount, fee, …
 //
-// Errors: a word that is none.
+// Errors: an unknown word.
 func (c *Columns) Set(word, column string) error {
 	at, ok := c.places()[word]
 	switch {
@@ -138,7 +139,7 @@ func (c *Columns) places() map[string]*string {
 	}
 }
 
-// ColumnWords lists what a column may be named to be.
+// ColumnWords lists the words for columns.
 func ColumnWords() []string {
 	words := []string{"fee"}
 	for word := range (&Columns{}).places() {
@@ -148,7 +149,7 @@ func ColumnWords() []string {
 	return words
 }
 
-// Normal is a name without what people write differently.
+// Normal is a name in a normal form, without the usual differences in spelling.
 func Normal(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return r == ' ' || r == '_' || r == '-' || r == '\u00a0'

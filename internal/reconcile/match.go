@@ -9,17 +9,17 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Sale is a payment with all claims on it, as our books have it now.
+// Sale is a payment with all its claims, as our books have it now.
 type Sale struct {
 	Payment pay.Payment
 	Claims  []pay.Claim
 }
 
-// Sales finds a sale by the payment's id, or by that of one of its claims.
+// Sales finds a sale by the id of the payment, or of one of its claims.
 type Sales map[string]*Sale
 
-// Booking is money that our books say moved: a capture, or where Claim is set a
-// refund or money that came late.
+// Booking is money that moved by our books: a capture, or, if Claim is set, a refund or
+// late money.
 type Booking struct {
 	Payment string
 	Claim   string
@@ -27,29 +27,28 @@ type Booking struct {
 	At      time.Time
 }
 
-// Matcher compares. First it is given every line of the report (Line), then the
-// end of the lines (Lines), then every booking of the period (Booked), then the end
-// (End). It calls Tell with each difference when it finds it.
+// Matcher compares a report with our books. Call Line for every line of the report, then
+// Lines, then Booked for every booking of the period, then End. It calls Tell with each
+// difference that it finds.
 type Matcher struct {
-	Account string // provider account whose report it is
-	Owner   string // the merchant that the account is for; "" for all
+	Account string // the provider account of the report
+	Owner   string // the merchant who owns the account; "" for all merchants
 	From    time.Time
-	To      time.Time // our payments from From on and before To have to be in the report
-	// Shared says that others use the account too: a line whose reference is
-	// nothing of ours is counted and is no difference.
+	To      time.Time // our payments from From on and before To must be in the report
+	// Shared means that other systems use the account too: a line whose reference is not ours
+	// is counted, and is no difference.
 	Shared bool
 	Tell   func(Finding)
-	// Cost is what the account's terms ask for a payment, in USD; false where
-	// nobody told.
+	// Cost is the price of a payment under the account's terms, in USD; false if not known.
 	Cost func(pay.Payment) (money.Amount, bool)
 
 	Totals Totals
 	seen   map[string]place // by our reference
-	twice  map[string]bool  // payments that were told of as charged twice
-	// Lines that our references do not explain wait for the provider's own.
+	twice  map[string]bool  // payments that were reported as charged twice
+	// Lines without a known reference of ours wait to be matched by the provider's.
 	waiting []Line
 	byRef   map[string][]int
-	// Refunds of a charge that is known, of none of the amounts that were asked.
+	// Refunds of a known charge whose amount matches no request.
 	unequal []refundLine
 }
 
@@ -66,7 +65,7 @@ type refundLine struct {
 	taker pay.Attempt
 }
 
-// Names are the ids that a line may be about: payments' and claims'.
+// Names are the ids that a line may be about: of payments and of claims.
 func (l Line) Names() (payments, claims []string) {
 	for _, ref := range []string{l.Reference, l.RefundReference} {
 		if id, _, ok := pay.ParseReference(ref); ok {
@@ -79,7 +78,7 @@ func (l Line) Names() (payments, claims []string) {
 	return payments, claims
 }
 
-// Line takes the next line of the report, with the sales that it names.
+// Line handles the next line of the report, with the sales that it names.
 func (m *Matcher) Line(l Line, sales Sales) {
 	if m.seen == nil {
 		m.seen, m.twice, m.byRef = map[string]place{}, map[string]bool{}, map[string][]int{}
@@ -96,7 +95,7 @@ func (m *Matcher) Line(l Line, sales Sales) {
 	}
 }
 
-// Bad takes a line that could not be read.
+// Bad handles a line that could not be read.
 func (m *Matcher) Bad(file string, u *Unreadable) {
 	m.Totals.Lines++
 	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
@@ -128,7 +127,7 @@ func (m *Matcher) byOurs(l Line, sales Sales) bool {
 	return false
 }
 
-// of matches a line about a charge that is known.
+// of matches a line about a known charge.
 func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 	switch l.Kind {
 	case Charge:
@@ -138,7 +137,7 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 	case Chargeback:
 		m.Totals.Chargebacks++
 		if !sale.Payment.Disputes.Any {
-			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: "no dispute was told of"}))
+			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: "there is no dispute here"}))
 		}
 	}
 }
@@ -149,7 +148,7 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	told := Finding{Reference: reference, Here: p.Price.Local, There: l.Amount, USD: p.Price.Amount.Minor}
 	before, again := m.seen[reference]
 	if again {
-		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is in %s too", before)
+		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is also in %s", before)
 		m.tell(m.about(l, sale, told))
 		return
 	}
@@ -177,17 +176,17 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	m.tell(m.about(l, sale, told))
 }
 
-// worth is what an amount of a payment's currency is in US cents.
+// worth is an amount of a payment's currency in US cents.
 func worth(p pay.Payment, difference money.Amount) int64 {
 	usd, err := p.Price.Rate.ConvertBack(positive(difference), money.USD, money.Up)
-	if err != nil { // above all that we hold: the payment's own worth stands for it
+	if err != nil { // more than the payment: use the payment's own worth
 		return p.Price.Amount.Minor
 	}
 	return usd.Minor
 }
 
-// twin says which other charge of the payment took money too, "" where none did
-// or what it took has been dealt with.
+// twin says which other charge of the payment also took money, "" if none did or that money
+// has been dealt with.
 func (m *Matcher) twin(sale *Sale, taker pay.Attempt) string {
 	p := sale.Payment
 	for _, a := range p.Attempts {
@@ -198,25 +197,25 @@ func (m *Matcher) twin(sale *Sale, taker pay.Attempt) string {
 		switch {
 		case sale.settled(a) || sale.settled(taker):
 		case listed:
-			return fmt.Sprintf("attempt %d is charged too, in %s", a.Order, at)
+			return fmt.Sprintf("attempt %d is also charged, in %s", a.Order, at)
 		case sale.took(a):
-			return fmt.Sprintf("attempt %d at %s is charged too", a.Order, a.Provider)
+			return fmt.Sprintf("attempt %d at %s is also charged", a.Order, a.Provider)
 		}
 	}
 	return ""
 }
 
-// took reports whether our books have money of an attempt.
+// took reports whether our books have money from an attempt.
 func (s *Sale) took(a pay.Attempt) bool {
 	if a.Status == pay.Approved {
 		return true
 	}
-	first, ok := s.Payment.Taker(pay.Claim{}) // of the capture
+	first, ok := s.Payment.Taker(pay.Claim{}) // the captured attempt
 	return ok && !s.Payment.Times.Completed.IsZero() && first.Order == a.Order
 }
 
-// settled reports whether late money of an attempt was given back, or taken as
-// the merchant's, by somebody's decision.
+// settled reports whether somebody has decided on an attempt's late money: it was refunded,
+// or accepted for the merchant.
 func (s *Sale) settled(a pay.Attempt) bool {
 	for _, c := range s.Claims {
 		if c.Kind == pay.Inquiry && c.Attempt == a.Order && c.Status.Terminal() {
@@ -226,7 +225,7 @@ func (s *Sale) settled(a pay.Attempt) bool {
 	return false
 }
 
-// asked lists the refunds of a charge that the provider was told to make.
+// asked lists the refunds of a charge that were requested from the provider.
 func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
@@ -238,7 +237,7 @@ func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
 	return list
 }
 
-// refund matches a line about a refund under its own reference.
+// refund matches a line about a refund by its own reference.
 func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 	for _, c := range sale.Claims {
 		if c.ID != claim {
@@ -250,7 +249,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 		case !ok || taker.Provider != m.Account:
 			told.Discrepancy, told.Note = RefundMissingHere, "it is a refund of the account "+taker.Provider
 		case round != c.Call.Round:
-			told.Discrepancy, told.Note = RefundMissingHere, fmt.Sprintf("the provider had refused try %d, and was asked anew", round)
+			told.Discrepancy, told.Note = RefundMissingHere, fmt.Sprintf("the provider had refused try %d, and was asked again", round)
 		default:
 			m.pair(l, sale, c)
 			return
@@ -268,7 +267,7 @@ func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
 			return
 		}
 	}
-	// Of two of one amount, one that the shopper has comes before one under way.
+	// Of two refunds with one amount, a completed one comes before an open one.
 	for _, paid := range []bool{true, false} {
 		for _, c := range list {
 			if _, taken := m.seen[c.Reference()]; !taken && c.Local == l.Amount && c.Status.Pays() == paid {
@@ -280,14 +279,14 @@ func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
 	m.unequal = append(m.unequal, refundLine{l, sale, taker})
 }
 
-// pair compares a line with the refund that it is of.
+// pair compares a line with its refund.
 func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
 	told := Finding{Claim: c.ID, Reference: c.Reference(), Here: c.Local, There: l.Amount, USD: c.USD}
 	before, again := m.seen[c.Reference()]
 	m.seen[c.Reference()] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Discrepancy, told.Note = RefundedTwice, fmt.Sprintf("the refund is in %s too", before)
+		told.Discrepancy, told.Note = RefundedTwice, fmt.Sprintf("the refund is also in %s", before)
 	case c.Status.Terminal() && !c.Status.Pays():
 		told.Discrepancy, told.Here, told.Note = RefundMissingHere, money.Amount{}, "the refund is "+string(c.Status)+" here"
 	case l.Amount.Currency != c.Local.Currency:
@@ -301,10 +300,10 @@ func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
 	m.tell(m.about(l, sale, told))
 }
 
-// Lines ends the report: refunds of no amount that was asked for are told of, as
-// another amount where a refund of the charge has no line, as unknown elsewhere. It
-// says whether lines wait for the provider's references, which bookings around the
-// period may explain.
+// Lines ends the report. It reports the refunds whose amount matches no request: as a
+// different amount if a refund of the charge has no line, otherwise as unknown. It returns
+// whether lines wait for a match by the provider's references, for which bookings around
+// the period may be needed.
 func (m *Matcher) Lines() (waiting bool) {
 	for _, u := range m.unequal {
 		m.odd(u)
@@ -322,10 +321,10 @@ func (m *Matcher) odd(u refundLine) {
 	}
 	m.tell(m.about(u.line, u.sale, Finding{Discrepancy: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
 		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Price.Local.Currency)), u.sale.Payment.Price.Amount.Minor),
-		Note: "no such refund was asked for"}))
+		Note: "no such refund was requested"}))
 }
 
-// Booked takes a booking with its sale.
+// Booked handles a booking with its sale.
 func (m *Matcher) Booked(b Booking, sale *Sale) {
 	m.byTheirs(sale)
 	p := sale.Payment
@@ -343,7 +342,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Price.Local, USD: p.Price.Amount.Minor}
 	if b.Back {
 		told = Finding{Discrepancy: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
-		if claim.Call.Round == 0 { // nobody was told to make it
+		if claim.Call.Round == 0 { // it was never requested from the provider
 			return
 		}
 	}
@@ -355,8 +354,8 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	m.tell(told)
 }
 
-// byTheirs matches the lines that wait and name a charge or a refund of the sale
-// by the provider's references.
+// byTheirs matches waiting lines that name a charge or a refund of the sale by the
+// provider's references.
 func (m *Matcher) byTheirs(sale *Sale) {
 	for _, taker := range sale.Payment.Attempts {
 		if taker.Provider != m.Account {
@@ -388,10 +387,10 @@ func (m *Matcher) take(i int) Line {
 	return l
 }
 
-// ours is what our references look like.
+// ours is the pattern of our references.
 var ours = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}-[0-9]{1,3}$`)
 
-// End tells of the lines that nothing explains.
+// End reports the lines that have no explanation.
 func (m *Matcher) End() {
 	for _, l := range m.waiting {
 		fault := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
@@ -407,7 +406,7 @@ func (m *Matcher) End() {
 			continue
 		}
 		told := Finding{Discrepancy: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
-			Note: "nothing is known of it here"}
+			Note: "nothing is known about it here"}
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor
 		}
@@ -416,7 +415,7 @@ func (m *Matcher) End() {
 	m.waiting = nil
 }
 
-// about fills in where a finding stands and whose it is.
+// about adds to a finding its place in the report and its owner.
 func (m *Matcher) about(l Line, sale *Sale, f Finding) Finding {
 	f.File, f.Line, f.Payment, f.Merchant = l.File, l.Number, sale.Payment.ID, sale.Payment.Merchant
 	if f.There.Currency == "" {

@@ -11,23 +11,23 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// PayoutMatcher is a Matcher of an account that pays out: every line of its report (Line), the end of
-// the lines (Lines), every booking of the period (Booked), the end (End).
+// PayoutMatcher is the Matcher for an account that pays out. Call Line for every line of
+// its report, then Lines, then Booked for every booking of the period, then End.
 type PayoutMatcher struct {
-	Account string // payout account whose report it is
+	Account string // the payout account of the report
 	Live    bool
-	Owner   string // the merchant that the account is for; "" for all
+	Owner   string // the merchant who owns the account; "" for all merchants
 	From    time.Time
-	To      time.Time // what arrived, or came back, from From on and before To has to be in the report
+	To      time.Time // payouts that arrived or came back from From on and before To must be in the report
 	Shared  bool      // see Matcher
 	Tell    func(Finding)
 
 	Totals   Totals
 	paid     map[turn]place
 	returned map[turn]place
-	// Payouts of withdrawals that failed without having arrived here: in order where a return follows.
+	// Payouts of withdrawals that failed here without arriving: fine if a return follows.
 	unsettled []payoutLine
-	waiting   []Line // known by no reference so far
+	waiting   []Line // no known reference so far
 	byRef     map[string][]int
 }
 
@@ -42,7 +42,8 @@ type payoutLine struct {
 	of   pay.Withdrawal
 }
 
-// PayoutNames are what a line may be called by: ids of withdrawals, and references of their account.
+// PayoutNames are the names that a line may have: ids of withdrawals, and references of
+// their account.
 func (l Line) PayoutNames() (ids, references []string) {
 	for _, ref := range []string{l.Reference, l.ProviderRef, l.RefundReference, l.RefundProviderRef} {
 		if ref == "" {
@@ -56,7 +57,7 @@ func (l Line) PayoutNames() (ids, references []string) {
 	return ids, references
 }
 
-// named says in which round of the withdrawal a line is of it; false where it is none of it.
+// named returns the withdrawal's round that a line is about; false if it is about none.
 func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 	_, references := l.PayoutNames()
 	for _, ref := range references {
@@ -75,7 +76,7 @@ func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 	return 0, false
 }
 
-// Line takes the next line of the report, with the withdrawals that it may be of.
+// Line handles the next line of the report, with the withdrawals that it may be about.
 func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
 	if m.paid == nil {
 		m.paid, m.returned, m.byRef = map[turn]place{}, map[turn]place{}, map[string][]int{}
@@ -97,7 +98,7 @@ func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
 	}
 }
 
-// Bad takes a line that could not be read.
+// Bad handles a line that could not be read.
 func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
 	m.Totals.Lines++
 	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
@@ -113,7 +114,7 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	seen[turn{w.ID, round}] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Discrepancy, told.Note = twice, fmt.Sprintf("it is in %s too", before)
+		told.Discrepancy, told.Note = twice, fmt.Sprintf("it is also in %s", before)
 	case w.Provider != m.Account && round == w.Round:
 		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Provider, "of nobody")
 	case round != w.Round:
@@ -141,21 +142,21 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	m.tell(m.about(l, w, told))
 }
 
-// earlier tells of a line under a reference that the withdrawal had before: the account had proved that it
-// did not pay.
+// earlier reports a line under an earlier reference of the withdrawal: the account had
+// proved that it did not pay under it.
 func (m *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
-	told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal went on; it is %s here", w.Status)
+	told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal continued; it is %s here", w.Status)
 	if l.Kind == Payout && !w.CompletedAt.IsZero() {
 		told.Discrepancy = PaidOutTwice
 	}
 	m.tell(m.about(l, w, told))
 }
 
-// differs reports whether a line is of another amount than was asked for. What a token is worth nobody
-// here knows.
+// differs reports whether a line's amount differs from the requested one. The worth of a
+// token is not known here.
 func differs(l Line, w pay.Withdrawal) bool { return !w.Local.IsZero() && l.Amount != w.Local }
 
-// worthOf is what a line's amount is away from the withdrawal's, in USD cents.
+// worthOf is the difference between a line's amount and the withdrawal's, in US cents.
 func worthOf(w pay.Withdrawal, l Line) int64 {
 	if l.Amount.Currency != w.Local.Currency {
 		return w.Net()
@@ -167,8 +168,8 @@ func worthOf(w pay.Withdrawal, l Line) int64 {
 	return usd.Minor
 }
 
-// Lines ends the report. It says whether lines wait for the account's own references, which bookings
-// around the period may explain.
+// Lines ends the report. It returns whether lines wait for a match by the account's own
+// references, for which bookings around the period may be needed.
 func (m *PayoutMatcher) Lines() (waiting bool) {
 	for _, u := range m.unsettled {
 		if _, back := m.returned[turn{u.of.ID, u.of.Round}]; back {
@@ -181,8 +182,7 @@ func (m *PayoutMatcher) Lines() (waiting bool) {
 	return len(m.waiting) > 0
 }
 
-// Booked takes what was booked of a withdrawal: that it arrived, or, where back is set, that it came
-// back.
+// Booked handles a booking of a withdrawal: it arrived, or, if back is set, it came back.
 func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 	theirs := []string{w.ProviderRef, w.BankRef}
 	for _, a := range w.Tried {
@@ -209,8 +209,8 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 	}
 }
 
-// take removes a line that waits under a reference, of the withdrawal's amount where there is one: a bank may
-// give all payouts of a file one reference.
+// take removes a line that waits under a reference, preferably one with the withdrawal's
+// amount: a bank may use one reference for all payouts of a file.
 func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
 	found := -1
 	for _, i := range m.byRef[ref] {
@@ -237,10 +237,10 @@ func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, boo
 	return l, true
 }
 
-// oursPaidOut is what our references of payouts look like.
+// oursPaidOut is the pattern of our references of payouts.
 var oursPaidOut = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}(-[0-9]{1,4})?$`)
 
-// End tells of the lines that nothing explains.
+// End reports the lines that have no explanation.
 func (m *PayoutMatcher) End() {
 	for _, l := range m.waiting {
 		if l.Kind == "" {
@@ -251,7 +251,7 @@ func (m *PayoutMatcher) End() {
 			continue
 		}
 		told := Finding{Discrepancy: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
-			There: l.Amount, Note: "nothing is known of it here"}
+			There: l.Amount, Note: "nothing is known about it here"}
 		if l.Kind == Return {
 			told.Discrepancy = ReturnMissingHere
 		}
@@ -263,7 +263,7 @@ func (m *PayoutMatcher) End() {
 	m.waiting = nil
 }
 
-// about fills in where a finding stands and whose it is.
+// about adds to a finding its place in the report and its owner.
 func (m *PayoutMatcher) about(l Line, w pay.Withdrawal, f Finding) Finding {
 	f.File, f.Line, f.Withdrawal, f.Merchant, f.There = l.File, l.Number, w.ID, w.Merchant, l.Amount
 	f.Reference, f.ProviderRef = l.Reference, l.ProviderRef

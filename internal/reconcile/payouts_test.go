@@ -86,7 +86,7 @@ func TestPayoutsAreCompared(t *testing.T) {
 			usd := int64(0)
 			m := &PayoutMatcher{Account: "bank", Live: true, From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) {
 				told, usd = append(told, f.Discrepancy), usd+f.USD
-				if f.Withdrawal == "" && f.Discrepancy != BadLine && !strings.Contains(f.String(), "nothing is known of it") {
+				if f.Withdrawal == "" && f.Discrepancy != BadLine && !strings.Contains(f.String(), "nothing is known about it") {
 					t.Errorf("a finding names no withdrawal: %s", f)
 				}
 			}}

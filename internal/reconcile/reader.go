@@ -10,31 +10,31 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Line is a line of a report that was understood.
+// Line is a line of a report that was read.
 type Line struct {
 	File              string
 	Number            int // in the file, from 1
 	Kind              Kind
-	Word              string // of an other line: what the report calls it
+	Word              string // for other lines: the report's name for them
 	Reference         string
 	ProviderRef       string
 	RefundReference   string
 	RefundProviderRef string
-	Amount            money.Amount // above zero, whichever way it went
-	Date              time.Time    // zero where none is told
+	Amount            money.Amount // always above zero
+	Date              time.Time    // zero if the report has none
 	Day               bool         // the date is a whole day
-	Fee               money.Amount // without a currency where none is told
-	Unpriced          bool         // a fee is told that is no amount of its currency
+	Fee               money.Amount // without a currency if the report has none
+	Unpriced          bool         // the fee is not an amount in its currency
 }
 
-// Unreadable says why a line of a report was not understood. The others can be
-// read on.
+// Unreadable says why a line of a report cannot be read. Reading can go on with the next
+// line.
 type Unreadable struct {
 	Number int
 	Why    string
 }
 
-// Error is for error.
+// Error implements error.
 func (u *Unreadable) Error() string { return fmt.Sprintf("line %d: %s", u.Number, u.Why) }
 
 // Reader reads a report.
@@ -44,12 +44,12 @@ type Reader struct {
 	fees   []string // names of columns
 	kinds  map[string]Kind
 	counts map[string]bool
-	out    map[Kind]bool // whether payouts, and returns, stand below zero
+	out    map[Kind]bool // whether payouts and returns are below zero
 }
 
 // NewReader reads a report up to its header.
 //
-// Errors: that it has no such columns, or is no text.
+// Errors: columns are missing, or the file is not text.
 func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
 	r := &Reader{format: f, kinds: map[string]Kind{}, counts: map[string]bool{}, out: map[Kind]bool{}}
 	for word, kind := range f.Kinds {
@@ -70,7 +70,7 @@ func NewReader(file string, in io.Reader, f Format) (*Reader, error) {
 	return r, err
 }
 
-// find says where the columns are in a header, or which one it lacks.
+// find returns the places of the columns in a header, or the name of a missing one.
 func (c Columns) find(row []string) (at map[string]int, lacks string) {
 	names := map[string]string{}
 	for word, column := range c.places() {
@@ -100,8 +100,8 @@ func (r *Reader) Dated() bool { return r.table.Has("date") }
 
 // Next returns the next line.
 //
-// Errors: io.EOF behind the last one; *Unreadable, after which one may go on;
-// any other when the file cannot be read.
+// Errors: io.EOF after the last one; *Unreadable, after which reading may go on; any other
+// if the file cannot be read.
 func (r *Reader) Next() (Line, error) {
 	row, number, err := r.table.Next()
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Reader) Next() (Line, error) {
 	return line, nil
 }
 
-// kind reads a word of the type column.
+// kind reads a value of the type column.
 func (r *Reader) kind(word string) (Kind, error) {
 	if kind, known := r.kinds[Normal(word)]; known {
 		return kind, nil
@@ -123,7 +123,7 @@ func (r *Reader) kind(word string) (Kind, error) {
 	if kind, known := r.kinds["*"]; known {
 		return kind, nil
 	}
-	return "", fmt.Errorf("no meaning is known for the type %q", word)
+	return "", fmt.Errorf("the type %q is not known", word)
 }
 
 func (r *Reader) line(row []string) (l Line, err error) {
@@ -169,21 +169,22 @@ func (r *Reader) line(row []string) (l Line, err error) {
 		return l, err
 	}
 	l.Fee, err = r.fee(row, l.Amount.Currency)
-	if errors.Is(err, money.ErrPrecision) { // some tell fractions of a cent: no reason to leave the line out
+	if errors.Is(err, money.ErrPrecision) { // some reports have fractions of a cent: not a reason to skip the line
 		l.Unpriced, err = true, nil
 	}
 	return l, err
 }
 
-// direction refuses a payout or a return that goes the other way than those before it, or than its column says:
-// what a word means cannot be told then. Amounts without a sign may be both.
+// direction refuses a payout or a return in the opposite direction of those before it, or
+// of its column: then the meaning of its type is not clear. Amounts without a sign may go
+// either way.
 func (r *Reader) direction(l Line) error {
 	if !r.format.Payouts {
 		return nil
 	}
 	out := l.Amount.IsNegative()
 	if before, known := r.out[l.Kind]; known && before != out {
-		return fmt.Errorf("a %s that goes the other way than those before it", l.Kind)
+		return fmt.Errorf("a %s in the opposite direction of those before it", l.Kind)
 	}
 	r.out[l.Kind] = out
 	payout, paid := r.out[Payout]
@@ -191,12 +192,12 @@ func (r *Reader) direction(l Line) error {
 	columns := !r.table.Has("amount")
 	if paid && payout && returned && back || columns && (paid && !payout || returned && back) {
 		delete(r.out, l.Kind)
-		return fmt.Errorf("a %s that goes the wrong way", l.Kind)
+		return fmt.Errorf("a %s in the wrong direction", l.Kind)
 	}
 	return nil
 }
 
-// bySign is what a line is about in a report that does not say it.
+// bySign is the kind of a line in a report without types.
 func (r *Reader) bySign(amount money.Amount) Kind {
 	out := amount.IsNegative()
 	if !r.format.Payouts {
@@ -221,12 +222,12 @@ func (r *Reader) amount(row []string) (money.Amount, error) {
 	if r.table.Has("currency") {
 		code, err := money.ParseCurrency(strings.ToUpper(r.table.Cell(row, "currency")))
 		if err != nil {
-			return money.Amount{}, fmt.Errorf("the currency %q is none", r.table.Cell(row, "currency"))
+			return money.Amount{}, fmt.Errorf("the currency %q is not valid", r.table.Cell(row, "currency"))
 		}
 		currency = code
 	}
 	if currency == "" {
-		return money.Amount{}, errors.New("its currency is not told: name the column, or the currency of all lines")
+		return money.Amount{}, errors.New("its currency is missing: name the column, or the currency of all lines")
 	}
 	if r.table.Has("amount") {
 		return r.format.ReadAmount(r.table.Cell(row, "amount"), currency)
@@ -251,13 +252,12 @@ func (r *Reader) amount(row []string) (money.Amount, error) {
 	return positive(amount).Neg(), nil
 }
 
-// fee adds up the line's fees. Whether they are written with a sign or without
-// differs from report to report.
+// fee sums the line's fees. Reports write them with or without a sign.
 func (r *Reader) fee(row []string, currency money.Currency) (money.Amount, error) {
 	if code := r.table.Cell(row, "fee_currency"); code != "" {
 		of, err := money.ParseCurrency(strings.ToUpper(code))
 		if err != nil {
-			return money.Amount{}, fmt.Errorf("the fee's currency %q is none", code)
+			return money.Amount{}, fmt.Errorf("the fee's currency %q is not valid", code)
 		}
 		currency = of
 	}

@@ -77,13 +77,13 @@ func TestReportsAreReadHoweverTheyAreWritten(t *testing.T) {
 		"dates, zone, status": {with(columns(t, "reference=ref", "amount=amount", "date=day", "status=state"), func(f *Format) {
 			f.Currency, f.Dates, f.Zone, f.Counts = "MXN", []string{"02/01/2006 15:04"}, time.FixedZone("", -3*3600), []string{"CO"}
 		}), "ref|amount|day|state\nA-1|9|21/11/2026 22:30|co\nA-2|9|2026-11-21|CA\nA-3|9|tomorrow|CO\n",
-			[]string{"2 charge A-1 9.00 MXN 2026-11-22T01:30:00Z", "3 other status CA", `line 4: the date "tomorrow" is not one that is understood: say how dates are written`}},
+			[]string{"2 charge A-1 9.00 MXN 2026-11-22T01:30:00Z", "3 other status CA", `line 4: the date "tomorrow" is not understood: say how dates are written`}},
 		"what is none": {Generic(), "reference,amount,currency,type\nA-1,12.345,BRL,charge\nA-1,1e3,BRL,charge\nA-1,5,XXQ,charge\nA-1,5,BRL,loan\n,5,BRL,charge\n" +
 			"A-1,-5,BRL,charge\nA-1,0,BRL,refund\nA-1,\"54,00\",BRL,charge\nA-1,99999999999999999,BRL,charge\nA-1\nA\"1,5,BRL,charge\nA-2,5,BRL,sale\n",
-			[]string{`line 2: the amount "12.345" in BRL has more decimals than the currency has`, `line 3: the amount "1e3" is no number with the decimal sign "."`,
-				`line 4: the currency "XXQ" is none`, `line 5: no meaning is known for the type "loan"`, "line 6: it has no reference", "line 7: a charge of -5.00 BRL",
-				"line 8: the amount is zero", `line 9: the amount "54,00" is no number with the decimal sign "."`, `line 10: the amount "99999999999999999" is out of range`,
-				`line 11: no meaning is known for the type ""`, `line 12: bare " in non-quoted-field`, "13 charge A-2 5.00 BRL"}},
+			[]string{`line 2: the amount "12.345" in BRL has more decimals than the currency has`, `line 3: the amount "1e3" is not a number with the decimal sign "."`,
+				`line 4: the currency "XXQ" is not valid`, `line 5: the type "loan" is not known`, "line 6: it has no reference", "line 7: a charge of -5.00 BRL",
+				"line 8: the amount is zero", `line 9: the amount "54,00" is not a number with the decimal sign "."`, `line 10: the amount "99999999999999999" is out of range`,
+				`line 11: the type "" is not known`, `line 12: bare " in non-quoted-field`, "13 charge A-2 5.00 BRL"}},
 		"no such column": {columns(t, "reference=Merchant Reference", "amount=Gross"), "Ref,Gross\nA-1,5\n",
 			[]string{"r.csv has no column Merchant Reference: name it with --columns. Its columns are: Ref, Gross"}},
 		"neither reference":          {Generic(), "amount\n5\n", []string{"r.csv has no column for the reference: name it with --columns. Its columns are: amount"}},
@@ -92,7 +92,7 @@ func TestReportsAreReadHoweverTheyAreWritten(t *testing.T) {
 		"UTF-16":                     {Generic(), "\xff\xfer\x00", []string{"r.csv is UTF-16: save it as CSV in UTF-8"}},
 		"what a terminal would obey": {Generic(), "reference,amount,currency\nA\x1b[31m-1,5,BRL\n", []string{"2 charge A[31m-1 5.00 BRL"}},
 		"fractions of a fee": {Generic(), "reference,amount,currency,fee,fee_currency\nA-1,5,BRL,0.012345,USD\nA-1,5,BRL,0.10,usd\nA-1,5,BRL,x,USD\n",
-			[]string{"2 charge A-1 5.00 BRL", "3 charge A-1 5.00 BRL fee 0.10 USD", `line 4: the fee: the amount "x" is no number with the decimal sign "."`}},
+			[]string{"2 charge A-1 5.00 BRL", "3 charge A-1 5.00 BRL fee 0.10 USD", `line 4: the fee: the amount "x" is not a number with the decimal sign "."`}},
 	} {
 		if got := read(t, c.report, c.format); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))

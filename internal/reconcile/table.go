@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// preamble is how many rows may stand before the header.
+	// preamble is how many rows may come before the header.
 	preamble = 20
-	// longest is how much of a field we keep: references are shorter.
+	// longest is the most bytes that we keep of a field: references are shorter.
 	longest = 300
 )
 
-// Table reads CSV with a header, however people wrote it: with a byte order
-// mark, a title before the header, and any of the usual separators.
+// Table reads CSV with a header in any usual form: with a byte order mark, a title before
+// the header, and any usual separator.
 type Table struct {
 	file string
 	rows *csv.Reader
-	at   map[string]int // column by the word that we have for it
+	at   map[string]int // columns by our word for them
 	wide int
 }
 
-// OpenTable reads up to the header: the first row in which find sees all columns.
-// Find returns where each column is by our word for it, or which one is lacking;
-// hint says what to do then. A zero separator is guessed.
+// OpenTable reads up to the header: the first row in which find sees all columns. find
+// returns the place of each column by our word for it, or the name of a missing one; hint
+// says what to do then. A zero separator is guessed.
 //
-// Errors: that it has no such columns, or is no text.
+// Errors: columns are missing, or the file is not text.
 func OpenTable(file string, in io.Reader, separator rune, find func(row []string) (at map[string]int, lacks string), hint string) (*Table, error) {
 	text := bufio.NewReaderSize(in, 1<<16)
 	start, err := text.Peek(1 << 12)
@@ -55,11 +55,12 @@ func OpenTable(file string, in io.Reader, separator rune, find func(row []string
 	if t.rows.Comma = separator; separator == 0 {
 		t.rows.Comma = guess(string(start))
 	}
-	t.rows.TrimLeadingSpace = t.rows.Comma != '\t' // or empty cells between tabs would be trimmed away
+	t.rows.TrimLeadingSpace = t.rows.Comma != '\t' // otherwise empty cells between tabs would be trimmed away
 	return t, t.header(find, hint)
 }
 
-// guess is the separator of the usual four that the start of a table has most of.
+// guess is the one of the four usual separators that is most frequent at the start of a
+// table.
 func guess(start string) rune {
 	best, most := ',', 0
 	for _, c := range ",;\t|" {
@@ -87,7 +88,7 @@ func (t *Table) header(find func([]string) (map[string]int, string), hint string
 			t.at, t.wide = at, len(row)
 			return nil
 		}
-		if len(row) > len(first) { // the likeliest header is the widest row
+		if len(row) > len(first) { // the widest row is probably the header
 			first, missing = slices.Clone(row), lacks
 		}
 	}
@@ -100,12 +101,12 @@ func (t *Table) header(find func([]string) (map[string]int, string), hint string
 	return fmt.Errorf("%s has no column %s: %s. Its columns are: %s", t.file, missing, hint, strings.Join(first, ", "))
 }
 
-// FindColumns says where columns are in a header, by our words for them, or the
-// name of one that is lacking. A name that ends in "?" may be missing; an empty
-// one is not looked for.
+// FindColumns returns the places of columns in a header by our words for them, or the name
+// of a missing one. A column whose name ends in "?" is optional; one without a name is not
+// searched for.
 func FindColumns(row []string, names map[string]string) (at map[string]int, lacks string) {
 	at = map[string]int{}
-	for _, word := range slices.Sorted(maps.Keys(names)) { // of several that are missing the same one is told each time
+	for _, word := range slices.Sorted(maps.Keys(names)) { // of several missing columns, always report the same one
 		name, optional := strings.CutSuffix(names[word], "?")
 		if name == "" {
 			continue
@@ -128,8 +129,8 @@ func (t *Table) Width() int { return t.wide }
 
 // Next returns the next row that is not empty, and its line in the file from 1.
 //
-// Errors: io.EOF behind the last one; *Unreadable, after which one may go on;
-// any other when the file cannot be read.
+// Errors: io.EOF after the last one; *Unreadable, after which reading may go on; any other
+// if the file cannot be read.
 func (t *Table) Next() (row []string, number int, err error) {
 	for {
 		row, err := t.rows.Read()
@@ -151,8 +152,8 @@ func (t *Table) Next() (row []string, number int, err error) {
 	}
 }
 
-// Cell is a field of a row by our word for its column, without what no terminal
-// should see; "" where there is none.
+// Cell is a field of a row by our word for its column, without control characters; "" if
+// there is none.
 func (t *Table) Cell(row []string, word string) string {
 	i, ok := t.at[word]
 	if !ok || i >= len(row) {

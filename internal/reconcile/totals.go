@@ -7,29 +7,29 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Totals are what a comparison comes to.
+// Totals are the result of a comparison.
 type Totals struct {
 	Lines       int // of the report, without its header
-	Charges     int // that agree; payouts, of an account that pays out
+	Charges     int // charges that agree; payouts, for an account that pays out
 	Charged     Sums
-	Refunds     int // that agree; returns, of an account that pays out
+	Refunds     int // refunds that agree; returns, for an account that pays out
 	Refunded    Sums
 	Chargebacks int
-	Others      map[string]int // lines of no charge, by what the report calls them
-	Foreign     int            // lines of others that use the account too
+	Others      map[string]int // lines about no charge, by the report's name for them
+	Foreign     int            // lines of other systems that use the account too
 	Found       map[Discrepancy]int
 	Merchants   map[string]Drift // what the differences are worth, by merchant
-	// Fees of the charges that agree: all that are told, and of those whose price
-	// we know, what is told beside what the account's terms ask.
+	// Fees of the charges that agree: all reported ones, and, for charges with a known price,
+	// the reported fees and those by the account's terms.
 	Fees     Sums
-	Unpriced int // lines whose fee is no amount of its currency, and is left out
+	Unpriced int // lines whose fee is not an amount in its currency, and is left out
 	Told     Sums
 	Expected Sums
-	First    time.Time // of the dates of charges and refunds
+	First    time.Time // the range of the dates of charges and refunds
 	Last     time.Time // a whole day counts to its end
 }
 
-// Drift is how far the books of a merchant are from a provider's.
+// Drift is the difference between a merchant's books and a provider's.
 type Drift struct {
 	Count int
 	USD   int64 // cents
@@ -73,7 +73,7 @@ func (t *Totals) line(l Line) {
 	}
 }
 
-// maxWords is how many names of other lines are told apart.
+// maxWords is how many names of other lines are counted separately.
 const maxWords = 50
 
 func (t *Totals) charge(l Line, p pay.Payment, cost func(pay.Payment) (money.Amount, bool)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Health is how accounts do: their circuits by rail, their scores by rail and band of
-// amounts. Who owns it calls it from one goroutine at a time, in order of time.
+// amounts. It is not safe for concurrent use; call it in order of time.
 type Health struct {
 	circuits map[seat]Circuit
 	scores   map[kind]Score
@@ -18,26 +18,26 @@ type Health struct {
 // seat is an account on a rail.
 type seat struct{ account, rail string }
 
-// kind is payments that are rated together.
+// kind is the payments that are rated together.
 type kind struct {
 	seat
 	band string
 }
 
-// NewHealth returns one that knows nothing against anybody.
+// NewHealth returns a Health with no data.
 func NewHealth() *Health {
 	return &Health{circuits: map[seat]Circuit{}, scores: map[kind]Score{}}
 }
 
-// Began notes that a charge is made.
+// Began records that a charge begins.
 func (h *Health) Began(account, rail string, now time.Time) {
 	s := seat{account, rail}
 	h.circuits[s] = h.circuits[s].Begin(now)
 }
 
-// Ended notes what a charge's call said, and reports whether the account is passed
-// over from now on, or is not any more. A request that was refused as it stands is the
-// merchant's mistake, or ours: it says nothing of the account, unless that took long.
+// Ended records the outcome of a charge's call, and reports whether the account is now
+// passed over, or no longer is. A refused request is the merchant's mistake or ours: it
+// says nothing about the account, unless it took long.
 func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
 	s := seat{account, rail}
 	if said == pay.Errored && took < Slow {
@@ -51,7 +51,7 @@ func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took ti
 	return open, turned
 }
 
-// Answers reports whether a provider does its work: a decline is work done.
+// Answers reports whether a provider works: a decline counts as work.
 func Answers(said pay.OutcomeKind) bool {
 	switch said {
 	case pay.Approved, pay.Awaiting, pay.Declined, pay.Lapsed:
@@ -60,17 +60,17 @@ func Answers(said pay.OutcomeKind) bool {
 	return false
 }
 
-// Good reports whether a provider took a payment. What the shopper does with a
-// voucher is not its merit.
+// Good reports whether a provider accepted a payment. Whether the shopper then pays a
+// voucher does not count.
 func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Awaiting }
 
-// Candidate is an account with what is known of it.
+// Candidate is an account with its recorded health.
 func (h *Health) Candidate(account acquirer.Account, rail, band string) Candidate {
 	s := seat{account.ID, rail}
 	return Candidate{Account: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
 }
 
-// Called goes through the accounts that were called, by account and rail.
+// Called iterates over the accounts that were called, by account and rail.
 func (h *Health) Called() iter.Seq2[string, string] {
 	return func(yield func(account, rail string) bool) {
 		for s := range h.circuits {
@@ -81,7 +81,7 @@ func (h *Health) Called() iter.Seq2[string, string] {
 	}
 }
 
-// Open counts the accounts' rails that are passed over.
+// Open counts the rails of accounts that are passed over.
 func (h *Health) Open(now time.Time) (n int) {
 	for _, c := range h.circuits {
 		if _, open := c.Open(now); open {
@@ -91,16 +91,16 @@ func (h *Health) Open(now time.Time) (n int) {
 	return n
 }
 
-// Plan returns the cascade of a payment: of the accounts that serve its merchant and
-// rail those that the rules choose and that take its amount, in order, with the
-// reasons, and the budget.
+// Plan returns the cascade of a payment and its budget. The cascade has the accounts that
+// serve the merchant and rail, that the rules choose, and that accept the amount, in order
+// and with the reasons.
 func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
 	rule, chosen, passed := rules.Choose(rail.Key, serving)
 	taking, small := chosen.Taking(rail, p.Price.Local)
 	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {
-		if p.Tried(account.ID) { // it is no choice any more: who is left may be one that fails of late
+		if p.Tried(account.ID) { // no longer a choice: the remaining account may be one that fails
 			continue
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))

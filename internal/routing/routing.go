@@ -1,10 +1,10 @@
-// Package routing decides in which order provider accounts are tried, and says
-// why: by the operator's priority, by cost, or by how they do of late; and which
-// are passed over because they fail now.
+// Package routing decides in which order provider accounts are tried, and says why: by the
+// operator's priority, by cost, or by their recent success; and which accounts are passed
+// over because they fail now.
 //
-// It is pure: values in, values out. Who calls it keeps the Rules and the Health, and
-// says what time it is. It is not what selects the
-// accounts that serve a rail at all, which is acquirer.Accounts.
+// It is pure: values in, values out. The caller keeps the Rules and the Health, and passes
+// the time. It does not select the accounts that serve a rail at all: acquirer.Accounts
+// does.
 package routing
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-// Order is what accounts are ordered by.
+// Order is how accounts are ordered.
 type Order string
 
 // The orders.
 const (
 	Priority    Order = "priority"     // the operator's, then cost
-	LeastCost   Order = "least_cost"   // what the account asks for this amount
-	SuccessRate Order = "success_rate" // how many payments of this kind went well
+	LeastCost   Order = "least_cost"   // the account's price for this amount
+	SuccessRate Order = "success_rate" // how many payments of this kind succeeded
 	Listed      Order = "listed"       // as the rule of the rail lists them
 )
 
@@ -39,20 +39,19 @@ func ParseOrder(text string) (Order, error) {
 	return o, nil
 }
 
-// Candidate is an account that takes a payment, with what is known of it.
+// Candidate is an account that accepts a payment, with its recorded health.
 type Candidate struct {
 	acquirer.Account
 	Circuit Circuit
 	Score   Score
 }
 
-// Decide returns the cascade of a payment over a rail, by a rule that is complete
-// (Rules.For). An account whose circuit is
-// open is passed over, unless that leaves nobody: then all are tried, since a
-// payment that is not tried is lost for certain.
+// Decide returns the cascade of a payment on a rail, by a complete rule (Rules.For). An
+// account with an open circuit is passed over, unless all are: then all are tried, because
+// a payment without a try is certainly lost.
 //
-// What is explored follows from the payment's id, so that one decision can be
-// made again and explained.
+// Which payments explore follows from their ids, so that a decision can be repeated and
+// explained.
 func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
 	var fit []Candidate
 	for _, c := range candidates {
@@ -61,11 +60,11 @@ func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rai
 			fit = append(fit, c)
 			continue
 		}
-		passed = append(passed, fmt.Sprintf("%s: it failed too often of late; tried again from %s", c.ID, until.UTC().Format("15:04:05")))
+		passed = append(passed, fmt.Sprintf("%s: it failed too often recently; tried again from %s", c.ID, until.UTC().Format("15:04:05")))
 	}
 	note := ""
 	if len(fit) == 0 && len(candidates) > 0 {
-		fit, passed, note = slices.Clone(candidates), nil, "; every account fails of late, so all are tried"
+		fit, passed, note = slices.Clone(candidates), nil, "; every account fails at the moment, so all are tried"
 	}
 	slices.SortFunc(fit, func(a, b Candidate) int { return compare(rule, a, b, rail, usd) })
 	first := explore(rule, len(fit), payment)
@@ -76,7 +75,7 @@ func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rai
 	for i, c := range fit {
 		why := reason(rule, c, rail, usd) + note
 		if i == 0 && first > 0 {
-			why = fmt.Sprintf("explored: %d payments of 100 try another than the best first; %s", *rule.Explored, why)
+			why = fmt.Sprintf("explored: %d payments of 100 try an account other than the best first; %s", *rule.Explored, why)
 		}
 		routes = append(routes, pay.Route{Provider: c.ID, Why: why})
 	}
@@ -112,7 +111,7 @@ func explore(rule Rule, n int, payment string) int {
 	return 1 + int(draw/100%uint64(n-1))
 }
 
-// reason says where an account stands, for people.
+// reason explains an account's place, for people.
 func reason(rule Rule, c Candidate, rail acquirer.Rail, usd money.Amount) string {
 	cost := "its price is not known"
 	if fee, known := c.Cost(rail.Key, usd); known {
@@ -124,7 +123,7 @@ func reason(rule Rule, c Candidate, rail acquirer.Rail, usd money.Amount) string
 	case LeastCost:
 		return fmt.Sprintf("by cost: %s", cost)
 	case SuccessRate:
-		return fmt.Sprintf("by success: %s between %s went well; priority %d", c.Score, Band(usd), c.Priority)
+		return fmt.Sprintf("by success: %s between %s succeeded; priority %d", c.Score, Band(usd), c.Priority)
 	}
 	return fmt.Sprintf("by priority: %d; %s", c.Priority, cost)
 }

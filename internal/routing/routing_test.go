@@ -276,7 +276,7 @@ func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
 		return c
 	}
 	routes, passed := Decide(Rules{}.For(pix.Key), []Candidate{failing("down"), candidate("up", 9, money.Fee{})}, "TXN-1", pix, ten, noon)
-	if names(routes) != "up" || len(passed) != 1 || !strings.HasPrefix(passed[0], "down: it failed too often of late; tried again from 12:00:30") {
+	if names(routes) != "up" || len(passed) != 1 || !strings.HasPrefix(passed[0], "down: it failed too often recently; tried again from 12:00:30") {
 		t.Errorf("routes %s, passed over %v", names(routes), passed)
 	}
 	routes, passed = Decide(Rules{}.For(pix.Key), []Candidate{failing("a"), failing("b")}, "TXN-1", pix, ten, noon)

@@ -12,38 +12,36 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-// Rules are what the operator wants of the cascade. The zero Rules order by
-// priority.
+// Rules are the operator's rules for the cascade. The zero Rules order by priority.
 type Rules struct {
-	Order    Order           `json:"order,omitempty"`    // where a rail has none of its own; "" is Priority
+	Order    Order           `json:"order,omitempty"`    // for rails without an order of their own; "" is Priority
 	Explored *int            `json:"explored,omitempty"` // nil is DefaultExplored
-	Budget   pay.Budget      `json:"budget"`             // zeros are those of DefaultBudget
+	Budget   pay.Budget      `json:"budget"`             // zeros mean DefaultBudget
 	Rails    map[string]Rule `json:"rails,omitempty"`    // by catalog key
 }
 
-// Rule is what the operator wants on a rail. What it does not say, the Rules say.
+// Rule is the operator's rule for a rail. Unset fields come from the Rules.
 type Rule struct {
 	Order    Order    `json:"order,omitempty"`
-	Accounts []string `json:"accounts,omitempty"` // these alone, where one of them serves; none: all that serve
+	Accounts []string `json:"accounts,omitempty"` // only these, if one of them serves; none: all that serve
 	Explored *int     `json:"explored,omitempty"`
 }
 
-// DefaultExplored is how many payments of a hundred try another account than the
-// best first, so that one that does better again is found.
+// DefaultExplored is how many payments of a hundred try an account other than the best
+// first, so that an improved account is noticed.
 const DefaultExplored = 5
 
-// DefaultBudget is what a payment may use up where nobody says otherwise. A shopper
-// waits for it.
+// DefaultBudget is a payment's default budget. A shopper waits for it.
 var DefaultBudget = pay.Budget{Attempts: 4, Time: 30 * time.Second}
 
-// The bounds of what a budget can be.
+// The limits of a budget.
 const (
 	maxAttempts = 20
 	leastTime   = time.Second
 	longestTime = 5 * time.Minute
 )
 
-// For returns the rule of a rail, complete.
+// For returns the complete rule of a rail.
 func (r Rules) For(rail string) Rule {
 	rule := r.Rails[rail]
 	if rule.Order == "" && len(rule.Accounts) > 0 {
@@ -58,7 +56,7 @@ func (r Rules) For(rail string) Rule {
 	return rule
 }
 
-// Bounds returns the budget, complete.
+// Bounds returns the complete budget.
 func (r Rules) Bounds() pay.Budget {
 	return pay.Budget{Attempts: cmp.Or(r.Budget.Attempts, DefaultBudget.Attempts), Time: cmp.Or(r.Budget.Time, DefaultBudget.Time)}
 }
@@ -68,10 +66,10 @@ func (r Rules) Rates() bool {
 	return r.Order == SuccessRate || slices.ContainsFunc(slices.Collect(maps.Values(r.Rails)), func(of Rule) bool { return of.Order == SuccessRate })
 }
 
-// Choose returns the rule of a rail, complete, and the accounts that it lists of those
-// that serve a payment. Where none of them does, such as in the other environment or
-// for a merchant with accounts of his own, the list says nothing: a rule about some
-// accounts must not take a rail from whom others serve.
+// Choose returns the complete rule of a rail, and those of the serving accounts that it
+// lists. If none of them serves, such as in the other environment or for a merchant with
+// its own accounts, the list is ignored: a rule about some accounts must not take the rail
+// from a merchant whom other accounts serve.
 func (r Rules) Choose(rail string, serving acquirer.Accounts) (rule Rule, chosen acquirer.Accounts, passed []string) {
 	rule = r.For(rail)
 	if len(rule.Accounts) == 0 {
@@ -93,7 +91,7 @@ func (r Rules) Choose(rail string, serving acquirer.Accounts) (rule Rule, chosen
 	return rule, serving, nil
 }
 
-// Check says what is wrong with rules, as far as they tell by themselves.
+// Check says what is wrong with rules, without knowing the accounts.
 func (r Rules) Check() error {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

@@ -8,16 +8,16 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// memory is how soon a payment counts half in a success rate.
+// memory is after how long a payment counts half in a success rate.
 const memory = 24 * time.Hour
 
-// Score is how many of an account's payments of a kind went well.
+// Score is how many of an account's payments of a kind succeeded.
 type Score struct {
 	good, all float64 // decayed counts
 	at        time.Time
 }
 
-// End notes how a payment went.
+// End records how a payment ended.
 func (s Score) End(good bool, now time.Time) Score {
 	s.good, s.all, s.at = decay(s.good, now.Sub(s.at), memory), decay(s.all, now.Sub(s.at), memory)+1, now
 	if good {
@@ -26,22 +26,22 @@ func (s Score) End(good bool, now time.Time) Score {
 	return s
 }
 
-// Rate is the share that went well, between 0 and 1. An account that nobody has
-// tried is as good as one that does well half of the time, so it is found out.
+// Rate is the share that succeeded, between 0 and 1. An untried account has a rate of one
+// half, so that it gets tried.
 func (s Score) Rate() float64 { return (s.good + 1) / (s.all + 2) }
 
-// Payments is how many payments the rate is of. One that was made a day before the
-// last one counts half.
+// Payments is how many payments the rate is based on. One from a day before the last one
+// counts half.
 func (s Score) Payments() float64 { return s.all }
 
 // String is the score for people.
 func (s Score) String() string { return fmt.Sprintf("%.0f%% of about %.0f", 100*s.Rate(), s.all) }
 
-// bands are the upper ends of the amounts that are rated together, in USD.
+// bands are the upper limits of the amounts that are rated together, in whole USD.
 var bands = [...]int64{10, 50, 200, 1000}
 
-// Band names the amounts that a payment is rated with: what a provider does with
-// small ones says little of large ones.
+// Band names the band in which a payment is rated: a provider's success with small amounts
+// says little about large ones.
 func Band(usd money.Amount) string {
 	low := int64(0)
 	for _, high := range bands {
@@ -53,7 +53,7 @@ func Band(usd money.Amount) string {
 	return fmt.Sprintf("%d USD and above", low)
 }
 
-// Bands lists the names of all bands, the smallest amounts first.
+// Bands lists the names of all bands, smallest amounts first.
 func Bands() (names []string) {
 	low := int64(0)
 	for _, high := range append(bands[:], math.MaxInt64/100) {

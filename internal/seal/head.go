@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Head is the newest block of a chain. Kept outside of the database it proves
-// later that the chain was not cut and made again.
+// Head is the newest block of a chain. Kept outside the database, it proves later that the
+// chain was not truncated and rebuilt.
 type Head struct {
 	Merchant string
 	Live     bool
@@ -16,9 +16,9 @@ type Head struct {
 	Hash     string
 }
 
-// Words of a head's text.
+// The parts of a head's text.
 const (
-	nobody     = "-" // the chain of what is no merchant's
+	nobody     = "-" // the chain of rows without a merchant
 	sandbox    = "sandbox"
 	production = "production"
 )
@@ -35,7 +35,7 @@ func Chain(merchant string, live bool) string {
 // String is the head as one line: merchant, environment, number, hash.
 func (h Head) String() string { return fmt.Sprintf("%s %d %s", Chain(h.Merchant, h.Live), h.N, h.Hash) }
 
-// ParseChain reads what Chain wrote.
+// ParseChain reads the text of Chain.
 func ParseChain(text string) (merchant string, live, ok bool) {
 	merchant, environment, _ := strings.Cut(text, " ")
 	if merchant == "" || environment != sandbox && environment != production {
@@ -47,9 +47,9 @@ func ParseChain(text string) (merchant string, live, ok bool) {
 	return merchant, environment == production, true
 }
 
-// ParseHead reads what String wrote.
+// ParseHead reads the text of String.
 func ParseHead(line string) (Head, error) {
-	bad := fmt.Errorf("%q is no head: want MERCHANT ENVIRONMENT NUMBER HASH, as cascada seal head prints it", line)
+	bad := fmt.Errorf("%q is not a head: want MERCHANT ENVIRONMENT NUMBER HASH, as cascada seal head prints it", line)
 	words := strings.Fields(line)
 	if len(words) != 4 || len(words[3]) != 64 {
 		return Head{}, bad

@@ -1,9 +1,9 @@
-// Package seal makes the keyed hashes that prove a database's rows are what
-// the service wrote: one for each row, one for what a commit wrote, and one
-// for each block, which holds the rows' and the hash of the block before.
+// Package seal makes the keyed hashes that prove that the service wrote a database's rows:
+// one for each row, one for each commit, and one for each block, which covers the hashes of
+// its rows and of the block before.
 //
-// It knows neither tables nor the database, and nothing here is secret but the
-// key: whoever has it can make any seal, whoever has not can make none.
+// It knows neither tables nor the database. Only the key is secret: without it nobody can
+// make a seal.
 package seal
 
 import (
@@ -17,21 +17,21 @@ import (
 	"slices"
 )
 
-// rowSize is how many bytes of a row's HMAC are kept: as strong as the tag of
-// AES-GCM, at half the room. Blocks keep all 32.
+// rowSize is how many bytes of a row's HMAC are kept: as strong as the tag of AES-GCM, in
+// half the space. Blocks keep all 32.
 const rowSize = 16
 
-// Hasher makes hashes under one key. It is for one goroutine.
+// Hasher makes hashes with one key. It is for one goroutine.
 //
-// What is hashed is a list of fields, each with its length before it, so that
-// no two lists read the same. The first names what kind of thing it is, so
-// that a row's hash is never a block's.
+// The input is a list of fields, each with its length in front, so that no two lists give
+// the same bytes. The first field names the kind of hash, so that a row's hash can never be
+// a block's.
 type Hasher struct {
 	mac hash.Hash
 	buf []byte
 }
 
-// New returns a Hasher under a key.
+// New returns a Hasher with a key.
 func New(key []byte) *Hasher { return &Hasher{mac: hmac.New(sha256.New, key)} }
 
 func (h *Hasher) begin(kind string) {
@@ -60,15 +60,15 @@ func (h *Hasher) sum() []byte {
 	return h.mac.Sum(nil)
 }
 
-// Row begins the hash of a row. Its fields follow, sorted by name, then
-// RowSum. A field that is "", 0 or false is left out, so that a column that is
-// added to a table later leaves the hashes of the rows that are there.
+// Row begins the hash of a row. Add its fields, sorted by name, and then call RowSum. A
+// field that is "", 0 or false is left out, so that a column added to a table later does
+// not change the hashes of existing rows.
 func (h *Hasher) Row(table string) {
 	h.begin("row")
 	h.put(table)
 }
 
-// Text adds a text to the row.
+// Text adds a text field to the row.
 func (h *Hasher) Text(name, value string) {
 	if value != "" {
 		h.put(name)
@@ -77,7 +77,7 @@ func (h *Hasher) Text(name, value string) {
 	}
 }
 
-// Number adds a number to the row.
+// Number adds a number field to the row.
 func (h *Hasher) Number(name string, value int64) {
 	if value != 0 {
 		h.put(name)
@@ -86,7 +86,7 @@ func (h *Hasher) Number(name string, value int64) {
 	}
 }
 
-// Flag adds a truth to the row.
+// Flag adds a boolean field to the row.
 func (h *Hasher) Flag(name string, value bool) {
 	if value {
 		h.put(name)
@@ -99,9 +99,9 @@ func (h *Hasher) RowSum() string {
 	return base64.RawURLEncoding.EncodeToString(h.sum()[:rowSize])
 }
 
-// Mark returns the hash of what one commit wrote, as it is noted until it is
-// in a block. It is another one than the rows', which stay readable in the
-// blocks: nobody can put rows up for sealing again with those alone.
+// Mark returns the hash of what one commit wrote; it is kept until the rows are in a block.
+// It differs from the rows' hashes, which stay readable in the blocks: those alone do not
+// allow anybody to submit rows for sealing again.
 func (h *Hasher) Mark(id, doc string) string {
 	h.begin("mark")
 	h.put(id)
@@ -109,25 +109,25 @@ func (h *Hasher) Mark(id, doc string) string {
 	return base64.RawURLEncoding.EncodeToString(h.sum()[:rowSize])
 }
 
-// Proof returns the hash of what a check has proved, for the file that it is kept in.
+// Proof returns the hash of a check's result, for the file that holds the result.
 func (h *Hasher) Proof(text string) string {
 	h.begin("proof")
 	h.put(text)
 	return hex.EncodeToString(h.sum())
 }
 
-// Block is a part of a chain: rows that were written by about the same time.
+// Block is a part of a chain: rows that were written at about the same time.
 type Block struct {
 	Merchant string
 	Live     bool
 	N        int64             // from 1
-	At       int64             // when it was made, microseconds UTC
-	Rows     map[string]string // a row's id to its hash
-	Previous string            // hash of block N-1, "" of the first
+	At       int64             // when it was made, in microseconds UTC
+	Rows     map[string]string // row id to hash
+	Previous string            // hash of block N-1, "" for the first
 	Hash     string            // of all above
 }
 
-// Sum returns the hash that the block should have.
+// Sum returns the correct hash of the block.
 func (h *Hasher) Sum(b Block) string {
 	h.begin("block")
 	h.put(b.Merchant)

@@ -1,5 +1,6 @@
-// Package settingsfile reads a file of settings: YAML, a line for each, names of flags for keys. It knows lines,
-// keys and values and nothing of what they mean, which is the command line's.
+// Package settingsfile reads a settings file: YAML with a line for each setting and the
+// names of flags as keys. It knows lines, keys and values; the command line knows their
+// meaning.
 package settingsfile
 
 import (
@@ -13,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// File is what a file says.
+// File is the content of a file.
 type File struct{ Settings []Setting }
 
 // Setting is one line of it: a word, a list of words, or words by name.
@@ -23,7 +24,7 @@ type Setting struct {
 	Word   string
 	List   []string
 	Pairs  [][2]string
-	IsList bool // of words, or of pairs
+	IsList bool // List or Pairs has the value
 }
 
 // Get returns the setting of a key.
@@ -35,11 +36,11 @@ func (f File) Get(key string) (Setting, bool) {
 	return f.Settings[i], true
 }
 
-// Problem is something that is wrong with a file.
+// Problem is something wrong with a file.
 type Problem struct {
-	Line int    // 0 where it is not known
-	Key  string // "" where it is about the file
-	Text string // what is wrong, and how to mend it
+	Line int    // 0 if not known
+	Key  string // "" if it is about the file
+	Text string // what is wrong, and how to fix it
 }
 
 // String is the problem for people.
@@ -55,19 +56,18 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Read reads a file whose keys may be those that are known. What it returns beside problems is what
-// could be read.
+// Read reads a file with these known keys. With problems, it returns what could be read.
 func Read(from io.Reader, known []string) (File, []Problem) {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(from)
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF): // nothing, or comments alone
+	case errors.Is(err, io.EOF): // empty, or only comments
 		return File{}, nil
 	case err != nil:
-		return File{}, []Problem{{Text: "it is no YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; want a line such as listen: 127.0.0.1:8080 for each setting"}}
+		return File{}, []Problem{{Text: "it is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; want a line such as listen: 127.0.0.1:8080 for each setting"}}
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return File{}, []Problem{{Text: "there is more than one document in it: take the line --- out"}}
+		return File{}, []Problem{{Text: "there is more than one document in it: remove the line ---"}}
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -108,7 +108,7 @@ func read(key, value *yaml.Node, known []string) (s Setting, problem string) {
 		case n.Kind != yaml.ScalarNode:
 			bad = "want a value, words in [a, b] or words by name in {a: b}, nothing deeper and no aliases"
 		case n.Tag == "!!null":
-			bad = "it has no value: give one, or take the line out for the default"
+			bad = "it has no value: set one, or remove the line for the default"
 		}
 		return n.Value
 	}
@@ -129,7 +129,7 @@ func read(key, value *yaml.Node, known []string) (s Setting, problem string) {
 	return s, bad
 }
 
-// unknown refuses a key, and names the one that was meant.
+// unknown refuses a key, and suggests the one that was probably meant.
 func unknown(key string, known []string) string {
 	const text = "there is no such setting"
 	wanted := strings.ToLower(strings.ReplaceAll(key, "_", "-"))

@@ -47,8 +47,8 @@ func TestMistakesAreNamedWithTheirLines(t *testing.T) {
 		{"- listen", "line 1: want settings"},
 		{"listen", "line 1: want settings"},
 		{"listen: a\n---\nlisten: b", "there is more than one document"},
-		{"listen: a\n\tmetrics: b", "it is no YAML: line 2"},
-		{"listen: [a", "it is no YAML: line 1"},
+		{"listen: a\n\tmetrics: b", "it is not YAML: line 2"},
+		{"listen: [a", "it is not YAML: line 1"},
 		{"[a]: b", "line 1: a key is one word"},
 	} {
 		_, problems := Read(strings.NewReader(c.text), known)

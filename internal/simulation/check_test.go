@@ -41,7 +41,7 @@ const (
 	operatorWorks  = "the operator can work"
 )
 
-// books is all that the service has written, as it is at the end.
+// books is everything that the service has written, in its final state.
 type books struct {
 	payments  map[string]pay.Payment
 	claims    []pay.Claim
@@ -130,7 +130,7 @@ func (w *world) tell(ctx context.Context, s *store.Store) {
 	}
 }
 
-// checkCharges compares what providers took with what was captured.
+// checkCharges compares the providers' charges with our captures.
 func (w *world) checkCharges(all *books) {
 	paid := map[string][]string{} // payment → references
 	for _, name := range accounts {
@@ -191,7 +191,7 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 	w.checkDisputes(all, u, p, c)
 }
 
-// checkRefunds compares what providers gave back with what claims say.
+// checkRefunds compares the providers' refunds with our claims.
 func (w *world) checkRefunds(all *books) {
 	byRef := map[string]pay.Claim{}
 	given := map[string]int64{}
@@ -242,9 +242,9 @@ func (w *world) checkRefunds(all *books) {
 	}
 }
 
-// mostGiven is what refunds of so much take from the merchant at the most: his share of
-// the capture, or all of it where the fees are kept, and a cent for each share of one that
-// was rounded: who is first gives what that leaves.
+// mostGiven is the most that refunds of an amount take from the merchant: its share of the
+// capture, or the whole capture if fees are kept, and a cent for each rounded share,
+// because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
 	if p.FeesOnRefund() == tenant.FeesReturned {
@@ -266,7 +266,7 @@ func (w *world) refunded(claim pay.Claim) bool {
 	return false
 }
 
-// checkAnswers compares what shops were told with what is so.
+// checkAnswers compares the answers to shops with the facts.
 func (w *world) checkAnswers(all *books) {
 	made := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
@@ -305,7 +305,7 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	case r.key != "" && !r.settled:
 		w.find(answeredInTime, about, "%s has no answer after %d tries", name, r.tries)
 	case !r.settled:
-		return // nobody knows, and at most one was made
+		return // not known, and at most one was made
 	case r.id != "" && len(made) == 0:
 		w.find(answersTrue, "", "%s was told of %s, which is not there", name, r.id)
 	case r.id != "" && made[0] != r.id:
@@ -326,7 +326,7 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	}
 }
 
-// checkEvents proves that each shop's endpoint was told everything.
+// checkEvents proves that each shop's endpoint received every event.
 func (w *world) checkEvents(all *books) {
 	want := map[string]map[string]int64{} // host → object → events
 	for _, shop := range w.shops {
@@ -363,7 +363,7 @@ func (w *world) checkEvents(all *books) {
 	}
 }
 
-// checkOwners proves that all has come to an end.
+// checkOwners proves that everything has ended.
 func (w *world) checkOwners(all *books) {
 	now := time.Now()
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {

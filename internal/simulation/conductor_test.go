@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// conductor lets one goroutine of a world go on at a time. Whoever is about to do
-// something that others can see waits for his turn, and when nobody moves any more
-// the seed says whose it is. So a world is the same each time, however many
-// processors run it.
+// conductor lets one goroutine of a world run at a time. A goroutine that is about to do
+// something visible to others waits for its turn; when no goroutine runs any more, the seed
+// decides whose turn is next. So a world is the same each time, on any number of
+// processors.
 //
-// Between two turns a goroutine may do what it likes, as long as nobody else's
-// behaviour depends on who was first.
+// Between two turns a goroutine may do anything, as long as no other's behaviour depends on
+// who was first.
 type conductor struct {
 	seed   uint64
-	chance *rand.Rand // of whoever has the turn
+	chance *rand.Rand // for the goroutine that has the turn
 	last   string     // whose turn it was
 	turns  atomic.Int64
 	digest uint64
@@ -30,7 +30,7 @@ type conductor struct {
 	since  int              // turns at that moment
 	tape   *strings.Builder // every turn; nil keeps none
 
-	mu      sync.Mutex // owns waiting
+	mu      sync.Mutex // guards waiting
 	waiting []turn
 	arrived chan struct{} // holds one
 	end     chan struct{}
@@ -52,9 +52,9 @@ func newConductor(seed uint64) *conductor {
 	}
 }
 
-// turn returns when it is the caller's turn. The key says what he is about to do. Two
-// who wait at once and have one key are about to do the same: it does not matter who
-// is first, as long as nobody comes between them and both have the same luck (luck).
+// turn returns when it is the caller's turn. The key says what the caller is about to do.
+// Two that wait at once with one key are about to do the same: their order does not matter,
+// as long as no other comes between them and both have the same luck (luck).
 func (c *conductor) turn(key string) {
 	mine := turn{key, make(chan struct{})}
 	c.mu.Lock()
@@ -67,7 +67,7 @@ func (c *conductor) turn(key string) {
 	<-mine.go_
 }
 
-// keep is the turn that somebody has, for the next thing that he does.
+// keep is a turn that its owner keeps for its next action.
 type keep struct {
 	turns int64
 	at    time.Time
@@ -76,13 +76,13 @@ type keep struct {
 
 type keepKey struct{}
 
-// keeping is told by whoever has the turn and has done nothing with it that others can
-// see: what he does next under ctx needs no other one.
+// keeping returns a context under which the caller's next action needs no new turn. Call it
+// with the turn, before any visible action in it.
 func (c *conductor) keeping(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keepKey{}, &keep{turns: c.turns.Load(), at: time.Now()})
 }
 
-// kept reports whether the caller has the turn still, and notes what he does with it.
+// kept reports whether the caller still has the turn, and records its action.
 func (c *conductor) kept(ctx context.Context, key string) bool {
 	k, _ := ctx.Value(keepKey{}).(*keep)
 	if k == nil || k.gone {
@@ -109,7 +109,7 @@ func (c *conductor) run() {
 			continue
 		}
 		select {
-		case <-c.arrived: // time has passed until somebody had something to do
+		case <-c.arrived: // time passed until a goroutine had something to do
 		case <-c.end:
 			return
 		}
@@ -137,7 +137,8 @@ func (c *conductor) next() (turn, bool) {
 
 // note keeps a digest of all that happened, and when.
 //
-// A service that goes round and round takes no time: such a world would never end.
+// It panics if a moment has too many turns: a service that loops without time passing would
+// never end.
 func (c *conductor) note(key string) {
 	now := time.Now().UnixMicro()
 	if c.since++; c.now != now {
@@ -153,17 +154,17 @@ func (c *conductor) note(key string) {
 	}
 }
 
-// stop ends the turns. Nobody waits for one any more.
+// stop ends the turns. Then no goroutine waits for one any more.
 func (c *conductor) stop() {
 	close(c.end)
 	<-c.ended
 }
 
-// one reports true once in so many times.
+// one returns true once in in times.
 func (c *conductor) one(in int) bool { return in > 0 && c.chance.IntN(in) == 0 }
 
-// luck reports true once in so many times, and the same to all who ask with one key
-// at one time.
+// luck returns true once in in times, with the same result for all calls with one key at
+// one time.
 func (c *conductor) luck(key string, in int) bool {
 	if in <= 0 {
 		return false
@@ -176,7 +177,8 @@ func (c *conductor) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(c.chance.Int64N(int64(high-low)+1))
 }
 
-// about returns a duration of any order between the two: as often seconds as hours.
+// about returns a duration of any order of magnitude between the two: seconds as often as
+// hours.
 func (c *conductor) about(low, high time.Duration) time.Duration {
 	return time.Duration(float64(low) * math.Pow(float64(high)/float64(low), c.chance.Float64()))
 }

@@ -16,8 +16,8 @@ var (
 	only    = flag.String("only", "", "of the defects, only those whose name has this")
 )
 
-// defect is a mistake that the service had, or could have: a text of the sources, and
-// what stood in its place. The files are in testdata/defects.
+// defect is a mistake that the service had, or could have: a text of the sources, and its
+// faulty replacement. The files are in testdata/defects.
 type defect struct {
 	name, what, file, old, new string
 }
@@ -70,7 +70,7 @@ var (
 )
 
 // hunting prints the table of docs/TESTING.md: how many worlds it takes to find each
-// defect, once it is put back. It returns how many were not found.
+// planted defect. It returns how many were not found.
 func hunting(most int) (missed int) {
 	list, err := readDefects()
 	if err != nil {
@@ -93,8 +93,8 @@ func hunting(most int) (missed int) {
 	return missed
 }
 
-// hunt builds a copy of the sources with the defect, and runs worlds until something
-// is found.
+// hunt builds a copy of the sources with the defect, and runs worlds until they find
+// something.
 func (d defect) hunt(most int) (string, error) {
 	dir, err := os.MkdirTemp("", "cascada-defect")
 	if err != nil {
@@ -115,6 +115,6 @@ func (d defect) hunt(most int) (string, error) {
 	run := exec.Command("go", "test", "./internal/simulation", "-run", "TestWorlds", "-v", "-timeout", "2h", "-until",
 		"-worlds", fmt.Sprint(most), "-hands", fmt.Sprint(*hands))
 	run.Dir = dir
-	out, _ := run.CombinedOutput() // it fails when something is found
+	out, _ := run.CombinedOutput() // it fails if something is found
 	return string(out), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// look opens the eye: a Store that nothing goes wrong with.
+// look opens the eye: a Store without faults.
 func (w *world) look(sealKey []byte) (err error) {
 	w.versions = map[string]int64{}
 	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
@@ -15,11 +15,11 @@ func (w *world) look(sealKey []byte) (err error) {
 	return err
 }
 
-// see looks at every change when it is written.
+// see checks every change when it is written.
 func (w *world) see(change *pay.Change) {
 	w.quick(change)
 	for _, p := range change.Payments {
-		if p.Version < w.versions[p.ID] { // its node was stalled when it was to tell of it
+		if p.Version < w.versions[p.ID] { // its node was stalled before it reported the change
 			continue
 		}
 		w.versions[p.ID] = p.Version
@@ -29,7 +29,8 @@ func (w *world) see(change *pay.Change) {
 		if current, ok := p.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
 			ref := p.Reference(current.Order)
 			made := w.upstreams[current.Provider].charges[ref]
-			// Where a charge cannot be ended, the shopper may still pay what his shop canceled.
+			// If a charge cannot be ended, the shopper may still pay a payment that the shop
+			// canceled.
 			u := w.upstreams[current.Provider]
 			payable := p.Canceled() && (!u.cancels || u.stubborn)
 			if made != nil && !payable && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
@@ -43,7 +44,7 @@ func (w *world) see(change *pay.Change) {
 				continue
 			}
 			w.passed[ref] = true
-			// The operator's word is of one that was refused, too.
+			// The operator may also resolve a refused one.
 			u := w.upstreams[attempt.Provider]
 			if u == nil || u.charges[ref] == nil {
 				continue
@@ -70,7 +71,7 @@ func follows(from, to pay.Status) bool {
 	return false
 }
 
-// arrived is told of each charge that a provider has made.
+// arrived checks each new charge at a provider.
 func (w *world) arrived(u *upstream, made *charge) {
 	if w.passed[made.ref] {
 		w.find(chargedOnce, made.payment, "%s came to %s after it was held to be missing", made.ref, u.name)

@@ -9,16 +9,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// faults is what goes wrong between the nodes and the database, each once in so many
-// trips; 0 is never. The seed chooses them for a whole world, so that a world has
-// little of many things or much of one.
+// faults are the faults between the nodes and the database, each once in so many trips; 0
+// is never. The seed chooses them for a whole world, so that a world has a little of many
+// faults or much of one.
 type faults struct {
 	w *world
 
 	lost    int // a commit is applied and its reply lost
 	late    int // a commit fails for its caller and is applied later
 	refused int // a commit is not applied
-	slow    int // a commit takes its time
+	slow    int // a commit is slow
 	hung    int // a commit gets no answer until its caller gives up
 	broken  int // a read or a lease fails, a lease at times after it was done
 	stall   int // the node stops for a while before it hears of a commit
@@ -27,11 +27,11 @@ type faults struct {
 	away    time.Time
 }
 
-// errReset is what a broken connection says. It does not tell whether a commit was
+// errReset is the error of a broken connection. It does not say whether a commit was
 // applied.
 var errReset = errors.New("read: connection reset by peer")
 
-// rates are how often a fault comes, where it comes in a world at all.
+// rates are the frequencies of a fault, in worlds that have it.
 var rates = []int{150, 40, 12}
 
 // choose picks the faults of a world.
@@ -51,7 +51,7 @@ func (w *world) choose() *faults {
 
 // trip makes one trip to the database. Its caller has the turn.
 func (f *faults) trip(ctx context.Context, n *node, t store.Trip, key string, run func(context.Context) error) error {
-	whole := context.WithoutCancel(ctx) // SQLite does at once what the network's time is over for
+	whole := context.WithoutCancel(ctx) // SQLite commits at once, even if the network's time is over
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -81,7 +81,7 @@ func (f *faults) trip(ctx context.Context, n *node, t store.Trip, key string, ru
 
 func (f *faults) commit(ctx, whole context.Context, n *node, key string, run func(context.Context) error) error {
 	c := f.w.turns
-	// It takes its time, in which others come to wait for the next one.
+	// It takes time, in which others queue for the next one.
 	if err := f.pass(ctx, c.between(200*time.Microsecond, 15*time.Millisecond)); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (f *faults) commit(ctx, whole context.Context, n *node, key string, run fun
 	return run(whole)
 }
 
-// pass lets time pass, as far as the caller waits.
+// pass lets time pass, while the caller waits.
 func (f *faults) pass(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -150,8 +150,8 @@ func (f *faults) pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hears lets a node stop, now and then, when it is to hear what a call was answered. It has the
-// turn, and the key of what was called.
+// hears sometimes pauses a node before it hears the answer to a call. It has the turn, and
+// the call's key.
 func (f *faults) hears(n *node, key string) error {
 	if n != f.w.office && f.w.turns.one(f.deaf) {
 		f.w.count("nodes stalled before an answer")
@@ -160,5 +160,5 @@ func (f *faults) hears(n *node, key string) error {
 	return n.goesOn("hears " + key)
 }
 
-// heal ends them all.
+// heal ends all faults.
 func (f *faults) heal() { *f = faults{w: f.w} }

@@ -18,8 +18,8 @@ import (
 // handKey in the environment makes a process a hand.
 const handKey = "CASCADA_SIMULATION_HAND"
 
-// hand runs one world after the other, in a process of its own with one processor: worlds
-// in one process wait for each other, in the scheduler and within SQLite.
+// hand runs one world after the other, in its own process with one processor: worlds in one
+// process wait for each other, in the scheduler and within SQLite.
 type hand struct {
 	run    *exec.Cmd
 	seeds  io.WriteCloser
@@ -27,7 +27,7 @@ type hand struct {
 	said   bytes.Buffer // to standard error
 }
 
-// report is a result as a hand tells of it, on a line.
+// report is a hand's result, as one line.
 type report struct {
 	Turns    int
 	Counts   map[string]int
@@ -54,9 +54,9 @@ func newHand() (*hand, error) {
 	return h, h.run.Start()
 }
 
-// world runs one. It fails where the process did, which is of no use then.
+// world runs one world. It fails if the process failed, which cannot be used again.
 func (h *hand) world(seed uint64) (result, error) {
-	_, _ = fmt.Fprintln(h.seeds, seed) // where it has ended, there is no answer
+	_, _ = fmt.Fprintln(h.seeds, seed) // if it has ended, there is no answer
 	line, err := h.worlds.ReadBytes('\n')
 	var told report
 	if err != nil || json.Unmarshal(line, &told) != nil {
@@ -72,7 +72,7 @@ func (h *hand) world(seed uint64) (result, error) {
 	return r, nil
 }
 
-// failed ends the process, and tells what it said at last.
+// failed ends the process, and returns its last output.
 func (h *hand) failed(said []byte) error {
 	h.seeds.Close()
 	rest, _ := io.ReadAll(h.worlds)
@@ -81,7 +81,7 @@ func (h *hand) failed(said []byte) error {
 	return fmt.Errorf("the process of a hand ended (%w): %s", err, said[:min(len(said), 20_000)])
 }
 
-// close lets the process end. It fails where a test did in it.
+// close lets the process end. It fails if a test failed in it.
 func (h *hand) close() error {
 	h.seeds.Close()
 	said, _ := io.ReadAll(h.worlds)
@@ -91,7 +91,7 @@ func (h *hand) close() error {
 	return nil
 }
 
-// TestHand is what a hand runs. By itself it does nothing.
+// TestHand is the work of a hand. By itself it does nothing.
 func TestHand(t *testing.T) {
 	if os.Getenv(handKey) == "" {
 		return

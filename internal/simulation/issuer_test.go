@@ -13,13 +13,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// issuer is how a provider tells of what issuers dispute, in one world.
+// issuer is how a provider reports disputes, in one world.
 type issuer struct {
 	names   bool // disputes have an id; without one a charge has one dispute at most
-	tells   bool // of what amount a dispute is
-	answers bool // it can be asked how a dispute stands
-	hushes  int  // of so many disputes it does not tell that one was opened
-	appeals int  // of so many that the merchant won one goes to the second instance
+	tells   bool // it reports the amount of a dispute
+	answers bool // disputes can be queried
+	hushes  int  // one of this many disputes is not reported when it is opened
+	appeals int  // one of this many disputes that the merchant won goes to the second instance
 }
 
 // dispute is a row of the provider's books.
@@ -53,8 +53,8 @@ func (u *upstream) disputed(c *charge) (list []*dispute) {
 	return list
 }
 
-// dispute takes money of a charge back for a while or for good: all that no other dispute
-// is about, or a part of it.
+// dispute takes a charge's money back for a while or for good: all that is not in another
+// dispute, or a part of it.
 func (u *upstream) dispute(made *charge) {
 	c := u.w.turns
 	before := u.disputed(made)
@@ -80,7 +80,7 @@ func (u *upstream) dispute(made *charge) {
 	u.ends(d)
 }
 
-// gave reports whether a refund of a charge was made or is to be.
+// gave reports whether a refund of a charge was made or will be.
 func (u *upstream) gave(made *charge) bool {
 	for _, r := range u.refunds {
 		if r.charge == made.ref && r.status != "failed" {
@@ -90,7 +90,7 @@ func (u *upstream) gave(made *charge) bool {
 	return false
 }
 
-// ends is the word of the instance that a dispute is before, in its time.
+// ends makes the ruling of a dispute's present instance.
 func (u *upstream) ends(d *dispute) {
 	c := u.w.turns
 	wait, end := c.between(time.Hour, 48*time.Hour), []string{"won", "lost"}[c.chance.IntN(2)]
@@ -111,12 +111,12 @@ func (u *upstream) ends(d *dispute) {
 	})
 }
 
-// tellOf notifies how a dispute stands now.
+// tellOf notifies of a dispute's present state.
 func (u *upstream) tellOf(d *dispute) {
 	u.send(news{ID: fmt.Sprintf("%s/%d/%s", d.id, d.instance, d.status), Ref: d.of.ref, Dispute: d.id, Instance: d.instance, Status: d.status})
 }
 
-// notice is how a dispute stands, in the core's words.
+// notice is the state of a dispute in the core's terms.
 func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 	n := pay.Notice{Account: u.name, Reference: d.of.ref, Instance: instance, Dispute: status == "open"}
 	switch status {
@@ -138,7 +138,7 @@ func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 // asker is a client whose provider can be asked about disputes.
 type asker struct{ client }
 
-// QueryDispute is for provider.DisputeQuerier.
+// QueryDispute implements provider.DisputeQuerier.
 func (c asker) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	o := c.call(ctx, "query dispute "+r.Charge.Reference+" "+r.ID, func() pay.Outcome {
 		for _, d := range c.u.disputed(c.u.charges[r.Charge.Reference]) {
@@ -152,7 +152,7 @@ func (c asker) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n p
 	return n, o.Kind == pay.Approved
 }
 
-// checkDisputes compares what issuers decided with what became of our claims.
+// checkDisputes compares the issuers' decisions with our claims.
 func (w *world) checkDisputes(all *books, u *upstream, p pay.Payment, c *charge) {
 	_, order, _ := pay.ParseReference(c.ref)
 	for _, d := range u.disputed(c) {

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// defectKnown is a way in which the service is known to break a rule.
+// defectKnown is a known way in which the service breaks a rule.
 type defectKnown struct {
 	rule string
 	text *regexp.Regexp // of the finding
 	why  string
 }
 
-// known lists them. Worlds in which nothing else is found are counted and do not fail,
-// unless -strict is given. A line is taken out with its defect; the list is to be
+// known lists the known defects. Worlds that find only these are counted and do not fail,
+// unless -strict is given. Remove a line when its defect is fixed; the list should be
 // empty.
 var known = []defectKnown{}
 
-// knownAs returns why a finding is known, "" where it is news.
+// knownAs returns why a finding is known, "" if it is new.
 func (f finding) knownAs() string {
 	first, _, _ := strings.Cut(f.text, "\n")
 	for _, k := range known {
@@ -34,11 +34,11 @@ func (f finding) knownAs() string {
 
 // findings gathers which worlds broke which rules.
 type findings struct {
-	mu    sync.Mutex // owns seeds
+	mu    sync.Mutex // guards seeds
 	seeds map[string][]uint64
 }
 
-// news notes what was found in a world, and returns what is not known.
+// news records a world's findings, and returns the new ones.
 func (r result) news(all *findings) (list []finding) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -24,7 +24,7 @@ var (
 	strict = flag.Bool("strict", false, "known defects count too")
 )
 
-// result is what came of a world.
+// result is the result of a world.
 type result struct {
 	seed     uint64
 	digest   uint64
@@ -78,7 +78,7 @@ func run(t *testing.T, seed uint64, tape bool) (r result) {
 	return r
 }
 
-// fail tells of what was found in a world.
+// fail reports a world's findings.
 func (r result) fail(t *testing.T) {
 	if r.err != nil {
 		t.Errorf("world %d: %v", r.seed, r.err)
@@ -92,7 +92,7 @@ func (r result) fail(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, once it heals the books of all agree.
+// After all faults heal, all books agree.
 func TestWorlds(t *testing.T) {
 	if *one > 0 {
 		r := run(t, *one, true)
@@ -151,7 +151,7 @@ func TestWorlds(t *testing.T) {
 	t.Log(b.String())
 }
 
-// A seed is a world: it goes the same way each time.
+// A seed gives the same world each time.
 func TestASeedGoesTheSameWay(t *testing.T) {
 	for seed := *first; seed < *first+*same; seed++ {
 		x, y := run(t, seed, true), run(t, seed, true)

@@ -26,8 +26,8 @@ import (
 
 const century = 100 * 365 * 24 * time.Hour
 
-// node is one process of the service. What it does outside of itself goes through a
-// gate: there it stops while the node is paused, and fails once the node is dead.
+// node is one process of the service. Its visible actions go through a gate, where it waits
+// while the node is paused, and fails once the node is dead.
 type node struct {
 	w    *world
 	name string
@@ -35,8 +35,8 @@ type node struct {
 	app  *app.App
 	ids  uint64 // made so far
 
-	mu     sync.Mutex             // owns ids, paused and said
-	paused time.Time              // until then it does nothing
+	mu     sync.Mutex             // guards ids, paused and said
+	paused time.Time              // until then it is paused
 	said   map[string]pay.Outcome // what providers answered last about charges, by reference
 	dead   chan struct{}
 
@@ -47,7 +47,7 @@ type node struct {
 
 var errDead = errors.New("the process is gone")
 
-// start opens a node, with its loops. What it does until it is open is not disturbed.
+// start opens a node, with its loops. There are no faults until it is open.
 func (w *world) start(name string, skew time.Duration) (*node, error) {
 	n, err := w.open(name, skew)
 	if err == nil {
@@ -121,7 +121,7 @@ func (n *node) run() {
 			if n.stand() != nil {
 				return 0, errDead
 			}
-			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at once end in no order
+			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at once end in no fixed order
 			if loop.Alarm != nil {
 				loop.Alarm.Forget() // what a batch of changes set while this one woke
 			}
@@ -133,7 +133,7 @@ func (n *node) run() {
 	}
 }
 
-// heard notes what a provider answered about a charge.
+// heard records a provider's answer about a charge.
 func (n *node) heard(r provider.Request, o pay.Outcome) pay.Outcome {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,8 +141,7 @@ func (n *node) heard(r provider.Request, o pay.Outcome) pay.Outcome {
 	return o
 }
 
-// decides looks at a change that the node has decided on, right after it heard what it
-// decides by.
+// decides checks a change that the node has just decided.
 func (n *node) decides(change *pay.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -157,8 +156,8 @@ func (n *node) decides(change *pay.Change) {
 	}
 }
 
-// missed lets the other nodes notice, in the time in which those in service do, that one
-// is gone or stands still. Their loop looks once a day, for what nobody noticed.
+// missed makes the other nodes notice a dead or paused node, as fast as in production.
+// Their own loop looks once a day, for those that were missed.
 func (w *world) missed() {
 	w.aside.Go(func() {
 		time.Sleep(6 * time.Second)
@@ -173,13 +172,13 @@ func (w *world) missed() {
 	})
 }
 
-// look is how often a node looks for what others wrote. Those who share a database
-// are told of that.
+// look is how often a node looks for other nodes' writes. Nodes with one database are
+// notified of them.
 const look = 48 * time.Hour
 
 func (n *node) now() time.Time { return time.Now().UTC().Add(n.skew) }
 
-// newID makes an id of the node's own count.
+// newID makes an id from the node's own count.
 func (n *node) newID(prefix string, now time.Time) string {
 	n.mu.Lock()
 	n.ids++
@@ -195,7 +194,7 @@ func (n *node) newID(prefix string, now time.Time) string {
 
 type laneKey struct{}
 
-// lane names who asks, for the turns.
+// lane names the caller, for the turns.
 func lane(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, laneKey{}, name)
 }
@@ -205,7 +204,7 @@ func laneOf(ctx context.Context) string {
 	return name
 }
 
-// stand returns when the node runs, and fails when it is dead.
+// stand returns while the node runs, and fails when it is dead.
 func (n *node) stand() error {
 	for {
 		n.mu.Lock()
@@ -226,8 +225,8 @@ func (n *node) stand() error {
 	}
 }
 
-// goesOn is stand for who then does something at once: all that a node does goes on at one
-// moment, in no order.
+// goesOn is stand for a caller that acts at once: when a node continues, all its work does
+// so at one moment, in no fixed order.
 func (n *node) goesOn(key string) error {
 	paused := n.isPaused()
 	err := n.stand()
@@ -246,8 +245,8 @@ func (n *node) isDead() bool {
 	}
 }
 
-// pause stops the node as SIGSTOP does: what it has sent arrives, and it hears of
-// nothing until it goes on.
+// pause pauses the node like SIGSTOP: what it has sent arrives, and it hears nothing until
+// it continues.
 func (n *node) pause(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -263,8 +262,8 @@ func (n *node) isPaused() bool {
 	return time.Now().Before(n.paused)
 }
 
-// crash ends the node as SIGKILL does: from now on nothing of it reaches the world.
-// Its caller has the turn.
+// crash ends the node like SIGKILL: from now on nothing from it reaches the world. The
+// caller has the turn.
 func (n *node) crash() {
 	close(n.dead)
 	n.w.missed()
@@ -292,7 +291,7 @@ func (n *node) wind() {
 	n.requests.Wait()
 	n.loops.Wait()
 	n.app.Close()
-	// Without a turn: what a dead node still does is seen by nobody, and ends whenever.
+	// Without a turn: what a dead node still does is invisible, and ends at any time.
 	stats := n.app.Stats()
 	n.w.ended.Lock()
 	defer n.w.ended.Unlock()
@@ -356,7 +355,8 @@ func textHash(text string) uint64 {
 	return h
 }
 
-// rowsOf names what a change writes, so that two who decide differently about one row are told apart.
+// rowsOf names the rows of a change, so that two different decisions about one row have
+// different keys.
 func rowsOf(c *pay.Change) string {
 	var b strings.Builder
 	for i := range c.Payments {

@@ -17,9 +17,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// staff lets the operator work while things go wrong. He has a process of his own, as who
-// uses the command line does: it neither stands still nor dies between his look into the
-// provider's books and his word, and is only slow to write it, now and then.
+// staff makes the operator work during the faults. The operator has its own process, like a
+// user of the command line: it is not paused and does not die between its look into the
+// provider's books and its command; it is only slow at times.
 func (w *world) staff(chance *rand.Rand) (err error) {
 	if w.office, err = w.open("office", 0); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *world) staff(chance *rand.Rand) (err error) {
 	return nil
 }
 
-// topUp books money at payout accounts, some of it twice: of an answer that was lost nobody knows.
+// topUp books money at payout accounts, some of it twice, because an answer may be lost.
 func (w *world) topUp(chance *rand.Rand) {
 	account, currency := payers[chance.IntN(len(payers))], money.USD
 	if account != payers[0] && chance.IntN(2) == 0 {
@@ -61,8 +61,8 @@ func some[T any](chance *rand.Rand, list []T) []T {
 	return list[:min(len(list), 1+chance.IntN(3))]
 }
 
-// beside waits, mostly, until a moment before nodes look at something: whoever works at the
-// same time as they do is in their way.
+// beside usually waits until just before nodes look at something, so that the operator and
+// the nodes collide.
 func (w *world) beside(chance *rand.Rand, due time.Time) {
 	wait := time.Until(due) - time.Duration(chance.Int64N(int64(3*time.Second)))
 	if chance.IntN(4) > 0 && wait > 0 && wait < 10*time.Minute {
@@ -70,8 +70,8 @@ func (w *world) beside(chance *rand.Rand, due time.Time) {
 	}
 }
 
-// hesitates lets the operator's process be slow, now and then, between its decision and its
-// commit, until somebody else has just written what it has decided about.
+// hesitates sometimes makes the operator's process slow between its decision and its
+// commit, until another process has just written the same object.
 func (w *world) hesitates(n *node, change *pay.Change) {
 	if n != w.office || len(change.Payments) == 0 || w.healing() || !w.turns.luck("hesitates "+change.Payments[0].ID, 3) {
 		return
@@ -85,7 +85,7 @@ func (w *world) hesitates(n *node, change *pay.Change) {
 	}
 }
 
-// said counts a word of the operator, and what came of it.
+// said counts an operator's command, and its result.
 func (w *world) said(of, about string, err error) {
 	var refused *problem.Error
 	switch {
@@ -98,7 +98,7 @@ func (w *world) said(of, about string, err error) {
 	}
 }
 
-// rulePayments says of open payments what their providers' books say.
+// rulePayments resolves open payments by their providers' books.
 func (w *world) rulePayments(chance *rand.Rand) {
 	var open []string
 	for _, id := range slices.Sorted(maps.Keys(w.statuses)) {
@@ -114,8 +114,8 @@ func (w *world) rulePayments(chance *rand.Rand) {
 	}
 }
 
-// ruleRefunds says of refunds under way what their providers' books say, and what becomes of
-// money that came late.
+// ruleRefunds resolves open refunds by their providers' books, and decides about late
+// money.
 func (w *world) ruleRefunds(chance *rand.Rand) {
 	all, err := w.eye.Claims.ListAny(context.Background(), pay.ClaimFilter{Page: pay.Page{Limit: 1000}})
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *world) ruleRefunds(chance *rand.Rand) {
 	}
 }
 
-// ruleWithdrawals says of withdrawals under way what the bank's books say.
+// ruleWithdrawals resolves open withdrawals by the bank's books.
 func (w *world) ruleWithdrawals(chance *rand.Rand) {
 	sent, err := w.eye.Withdrawals.Sent(context.Background(), 1000)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *world) ruleWithdrawals(chance *rand.Rand) {
 	}
 }
 
-// quick lets the operator speak at the moment in which a call begins, now and then.
+// quick sometimes lets the operator resolve an object at the moment at which a call begins.
 func (w *world) quick(change *pay.Change) {
 	if w.office == nil || w.healing() {
 		return
@@ -168,7 +168,7 @@ func (w *world) quick(change *pay.Change) {
 	}
 }
 
-// rulePayment says of one what its provider's books say at that moment.
+// rulePayment resolves a payment by its provider's present books.
 func (w *world) rulePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
@@ -182,7 +182,7 @@ func (w *world) rulePayment(id string) {
 	switch {
 	case made == nil:
 	case made.status == "open", made.status == "paid" && made.paid != made.asked:
-		return // nobody can say yet
+		return // not known yet
 	case made.status == "paid":
 		word = pay.WordPaid
 	}

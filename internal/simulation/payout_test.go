@@ -15,7 +15,7 @@ import (
 // payers are the payout accounts, in the order in which withdrawals go to them.
 var payers = []string{"bank-a", "bank-b"}
 
-// bank is a payout account's books. Whoever has the turn may touch them.
+// bank is a payout account's books. The owner of the turn may touch them.
 type bank struct {
 	w                *world
 	name             string
@@ -57,7 +57,7 @@ func (p *paidOut) outcome() pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutAccepted}
 }
 
-// tell sends what became of a payout to the nodes, until one takes it.
+// tell notifies the nodes of a payout's result, until one accepts it.
 func (b *bank) tell(ref string) {
 	told := b.payouts[ref].outcome()
 	id := ref + " " + string(told.Kind)
@@ -107,7 +107,7 @@ type payer struct {
 	b *bank
 }
 
-// Notices is for provider.PayoutListener.
+// Notices implements provider.PayoutListener.
 func (payer) Notices(_ context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	notice := pay.PayoutNotice{}
 	err := json.Unmarshal(n.Body, &notice)
@@ -115,7 +115,7 @@ func (payer) Notices(_ context.Context, n provider.Notification) ([]pay.PayoutNo
 	return []pay.PayoutNotice{notice}, err
 }
 
-// Send is for payout.Provider, as Query.
+// Send implements payout.Provider, as Query does.
 func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	w := p.n.w
 	return p.call(ctx, "send "+r.Reference, func() pay.PayoutOutcome {
@@ -158,7 +158,7 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	})
 }
 
-// Query is for payout.Provider.
+// Query implements payout.Provider.
 func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.call(ctx, "query "+r.Reference, func() pay.PayoutOutcome {
 		if known, ok := p.b.payouts[r.Reference]; ok {
@@ -256,7 +256,7 @@ func (w *world) checkPayouts(all *books) {
 	}
 }
 
-// checkFloat compares the float that was kept from the beginning on with what its bank paid.
+// checkFloat compares the float since its beginning with what its bank paid.
 func (w *world) checkFloat(all *books) {
 	paid := int64(0)
 	for _, made := range w.banks[payers[0]].payouts {

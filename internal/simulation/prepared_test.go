@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// prepared is how every world begins: a database with shops, provider accounts and
-// some money that was earned days ago, and the books of the others to it.
+// prepared is the beginning of every world: a database with shops, provider accounts and
+// some money that was earned days ago, and the matching books of the other parties.
 type prepared struct {
 	sealKey []byte // of its database
 	content []byte
@@ -32,7 +32,7 @@ type prepared struct {
 	told    map[string]map[string]map[int64]string
 }
 
-// furnish gives a world what the prepared one has.
+// furnish copies the prepared state into a world.
 func (p *prepared) furnish(w *world) {
 	for _, m := range p.shops {
 		w.shops = append(w.shops, &m)
@@ -118,7 +118,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 			return err
 		}
 	}
-	// Enough for a few payouts: the rest goes elsewhere, or waits for the operator.
+	// Enough for a few payouts: the others go to another account, or wait for the operator.
 	if err := a.Floats.Enter(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}

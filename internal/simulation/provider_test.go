@@ -13,27 +13,28 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// upstream is a provider with books of its own. Whoever has the turn may touch it.
+// upstream is a provider with its own books. The owner of the turn may touch it.
 type upstream struct {
 	w       *world
 	name    string // of the account
 	charges map[string]*charge
 	refunds map[string]*refund
 
-	// What it is like in this world: each happens once in so many calls.
+	// Its faults in this world: each happens once in so many calls.
 	slow, mute, broken, gone, declines, wrong int
-	// fickle refuses a call and keeps nothing of it: the same call may be taken the next time.
+	// fickle refuses a call and keeps nothing of it: the same call may be accepted the next
+	// time.
 	fickle int
-	// silent ones send no notifications; those of others come so late at most, and
-	// each again once in so many.
+	// silent ones send no notifications; the others send theirs at most this late, and one in
+	// so many twice.
 	silent  bool
 	tardy   time.Duration
-	asks    time.Duration // how long it wants to be left alone about an open charge
+	asks    time.Duration // how long it must not be queried about an open charge
 	twice   int
 	cancels bool
-	// stubborn has a call to end a charge, and refuses it always.
+	// stubborn has a call to end a charge, and always refuses it.
 	stubborn bool
-	// down is until when all calls are answered by a gateway, and none comes through.
+	// down is until when a gateway answers all calls, and none comes through.
 	down time.Time
 
 	issuer   issuer
@@ -83,7 +84,7 @@ func (u *upstream) heal() {
 	u.slow, u.mute, u.broken, u.gone, u.fickle, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, 0, false, time.Second, 0, time.Time{}
 }
 
-// outcome is how a charge stands, in the core's words.
+// outcome is the state of a charge in the core's terms.
 func (u *upstream) outcome(c *charge) pay.Outcome {
 	o := pay.Outcome{ProviderRef: u.name + ":" + c.ref}
 	switch c.status {
@@ -114,7 +115,7 @@ func (r *refund) outcome() pay.Outcome {
 	return o
 }
 
-// take is a charge that arrives.
+// take handles an arriving charge.
 func (u *upstream) take(r provider.Request) pay.Outcome {
 	if known, again := u.charges[r.Reference]; again {
 		return u.outcome(known)
@@ -141,7 +142,7 @@ func (u *upstream) take(r provider.Request) pay.Outcome {
 	return u.outcome(made)
 }
 
-// pay is the shopper's money.
+// pay is the shopper's payment.
 func (u *upstream) pay(made *charge) {
 	made.status, made.paid = "paid", made.asked
 	if u.w.turns.one(u.wrong) {
@@ -151,7 +152,7 @@ func (u *upstream) pay(made *charge) {
 	u.tell(made.ref, made.ref+"/paid")
 }
 
-// give is a refund that arrives.
+// give handles an arriving refund.
 func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	if known, again := u.refunds[r.Reference]; again {
 		return known.outcome()
@@ -196,19 +197,19 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 // news is a notification's body.
 type news struct {
 	ID, Ref  string
-	Dispute  string // of a dispute: its id, and how it stood then
+	Dispute  string // for a dispute: its id, and its state then
 	Instance int
 	Status   string
 }
 
-// tell notifies of a charge or a refund, where the provider does.
+// tell notifies of a charge or a refund, if the provider does that.
 func (u *upstream) tell(ref, id string) {
 	if !u.silent {
 		u.send(news{ID: id, Ref: ref})
 	}
 }
 
-// send sends a notification, until a node takes it.
+// send sends a notification until a node accepts it.
 func (u *upstream) send(what news) {
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -242,7 +243,7 @@ func (u *upstream) send(what news) {
 	u.w.count("notifications")
 }
 
-// taken is told that a node has taken a notification: what it tells is in the books.
+// taken records that a node has accepted a notification: its news must be in the books.
 func (u *upstream) taken(what news) {
 	ctx := context.Background()
 	made, isCharge := u.charges[what.Ref]
@@ -271,7 +272,7 @@ type client struct {
 	u *upstream
 }
 
-// canceler is one whose provider ends charges.
+// canceler is the client of a provider that ends charges.
 type canceler struct{ client }
 
 func (w *world) adapter(n *node) provider.Adapter {
@@ -298,7 +299,7 @@ func (w *world) adapter(n *node) provider.Adapter {
 	}
 }
 
-// call is a request to the provider: at does its work there.
+// call is a request to the provider, where at does the work.
 func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pay.Outcome {
 	key := c.n.name + " calls " + c.u.name + " " + what + " " + laneOf(ctx)
 	if c.n.stand() != nil {
@@ -325,7 +326,7 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 		case refused || time.Now().Before(c.u.down):
 			c.u.w.count("calls answered by a gateway")
 			if !time.Now().Before(c.u.down) && t.one(2) {
-				_ = at() // it did come through
+				_ = at() // it arrived after all
 			}
 		default:
 			o = at()
@@ -351,7 +352,7 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 	return o
 }
 
-// Charge is for provider.Provider, as all that follow.
+// Charge implements provider.Provider, as do all that follow.
 func (c client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.call(ctx, "charge "+r.Reference, func() pay.Outcome { return c.u.take(r) })
 }
@@ -391,8 +392,8 @@ func (c client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.O
 	})
 }
 
-// Notices says what is so now of charges and refunds, and of a dispute how it stood when
-// that was sent.
+// Notices reports the present state of charges and refunds, and the state of a dispute when
+// the notification was sent.
 func (c client) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	var told news
 	if err := json.Unmarshal(n.Body, &told); err != nil {

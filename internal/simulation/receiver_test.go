@@ -12,11 +12,11 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// inbox is what a shop's endpoint took: of each object, the events by number. Whoever
-// has the turn may touch it.
+// inbox is the deliveries that a shop's endpoint accepted: for each object, the events by
+// number. The owner of the turn may touch it.
 type inbox struct {
 	told   map[string]map[int64]string // object → sequence → event; those before the count left out
-	mu     sync.Mutex                  // owns open, which is left without the turn
+	mu     sync.Mutex                  // guards open, which is left without the turn
 	open   map[string]string           // object and node → the delivery that is under way
 	faulty int                         // it fails once in so many times
 	slow   int
@@ -38,7 +38,7 @@ type told struct {
 // receivers is the network between a node and the endpoints.
 type receivers struct{ n *node }
 
-// RoundTrip is for http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (r receivers) RoundTrip(request *http.Request) (*http.Response, error) {
 	w, ctx := r.n.w, request.Context()
 	body, err := io.ReadAll(request.Body)
@@ -96,7 +96,7 @@ func (e told) object() string {
 	return e.Data.Object.RefundID
 }
 
-// enter notes that a node sends a delivery. Of an object it sends one at a time.
+// enter records that a node sends a delivery. A node sends one at a time for an object.
 func (b *inbox) enter(w *world, node string, e told, delivery string) (leave func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +118,7 @@ func (b *inbox) enter(w *world, node string, e told, delivery string) (leave fun
 }
 
 func (b *inbox) take(e told) {
-	if e.Sequence == 0 { // from before the count; payments in flight have no more to tell
+	if e.Sequence == 0 { // from before the count; payments in progress have no earlier event
 		return
 	}
 	id := e.object()

@@ -34,7 +34,7 @@ type merchant struct {
 	old    []string // payments that were completed before the world began
 }
 
-// request is something that a shop asked for, and what it was told.
+// request is a request of a shop, and its answer.
 type request struct {
 	what     string // create, refund, withdraw
 	shop     *merchant
@@ -42,17 +42,18 @@ type request struct {
 	amount   int64  // of a withdrawal, which no other one has
 	key      string // the Idempotency-Key, "" without one
 	tries    int
-	settled  bool  // an answer came that is no 5xx
-	unclear  bool  // some try may have been done for all that the shop knows
+	settled  bool  // it has an answer that is not a 5xx
+	unclear  bool  // for all that the shop knows, some try may have been done
 	err      error // the answer's
 	id       string
 	status   pay.Status // as it was told
-	doubled  []string   // other ids that the same key was told
-	canceled bool       // of a payment: its shop was told that it is
+	doubled  []string   // other ids in answers for the same key
+	canceled bool       // of a payment: the answer said that it is canceled
 	took     time.Duration
 }
 
-// undone reports whether an answer says that nothing was done, and to come again.
+// undone reports whether an answer means that nothing was done, and that the shop should
+// retry.
 func undone(err error) bool {
 	shown, ok := errors.AsType[*problem.Error](err)
 	return ok && shown.Code == problem.ServiceUnavailable && shown.Details.Reason != store.OutcomeUnknown
@@ -68,10 +69,10 @@ func unclear(err error) bool {
 		shown.Code == problem.IdempotencyConflict && shown.Details.Reason == "request_in_progress"
 }
 
-// ask makes a request to some node, as over HTTP: heard is false where no answer came
-// within the caller's patience.
+// ask makes a request to some node, as over HTTP: heard is false if no answer came within
+// the caller's patience.
 //
-// Requests that come at one time come over one connection, to one node.
+// Requests at one time use one connection, to one node.
 func (w *world) ask(name string, patience time.Duration, do func(context.Context, *node) error) (err error, heard bool) {
 	w.turns.turn(name)
 	if time.Since(w.balanced.at) > time.Second || w.balanced.to == nil || w.balanced.to.isDead() {
@@ -87,7 +88,7 @@ func (w *world) ask(name string, patience time.Duration, do func(context.Context
 	n.requests.Go(func() { answer <- do(ctx, n) })
 	select {
 	case err = <-answer:
-		heard = ctx.Err() == nil && n.stand() == nil // where both are ready, chance chooses
+		heard = ctx.Err() == nil && n.stand() == nil // if both are ready, select would choose at random
 	case <-ctx.Done():
 	case <-n.dead:
 	}
@@ -104,8 +105,8 @@ const (
 	tries = 60
 )
 
-// made makes a request until it is answered, or once where it has no key: such a
-// request may not be repeated by anybody who is honest.
+// made repeats a request until it is answered, or makes it once if it has no key: an honest
+// client must not repeat such a request.
 func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *node) (id string, status pay.Status, err error)) {
 	w.turns.turn("asks for " + r.tag)
 	w.asked = append(w.asked, r)
@@ -149,12 +150,11 @@ func (r *request) idempotency(route string, body ...any) base.Idempotency {
 	return base.Idempotency{Route: route, Key: r.key, Hash: hashOf(body...)}
 }
 
-// shopping is the life of one client: it takes payments, gives some back, and takes
-// money out.
+// shopping is the life of one client: it makes payments, refunds some, and withdraws money.
 func (w *world) shopping(number int, shop *merchant) {
 	chance := rand.New(rand.NewPCG(w.seed, uint64(100+number)))
 	keys := chance.IntN(2) > 0
-	var mu sync.Mutex // owns orders
+	var mu sync.Mutex // guards orders
 	var orders []*request
 	one := func(r *request, chance *rand.Rand, refunds bool) {
 		mu.Lock()
@@ -228,8 +228,8 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	}
 }
 
-// cancel is a shop that does not want a payment any more, some time later. It repeats that
-// while nobody says what became of it, and so may another of its programs at the same time.
+// cancel is a shop that cancels a payment some time later. It repeats that until it knows
+// the result, and another of its programs may do the same at the same time.
 func (w *world) cancel(order *request, chance *rand.Rand) {
 	time.Sleep(time.Duration(chance.Int64N(int64(30 * time.Minute))))
 	w.turns.turn("wants to cancel " + order.tag)
@@ -265,7 +265,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 	}
 }
 
-// shopper looks at the page some time later, and pays what it shows.
+// shopper looks at the page some time later, and pays.
 func (w *world) shopper(r *request, chance *rand.Rand) {
 	for range 8 {
 		wait := time.Duration(chance.Int64N(int64(20 * time.Minute)))
@@ -285,7 +285,7 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 			continue
 		}
 		attempt, ok := p.Current()
-		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // he does not want it any more
+		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // the shopper does not want it any more
 			return
 		}
 		time.Sleep(time.Duration(chance.Int64N(int64(5 * time.Minute))))
@@ -343,8 +343,8 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	w.count("withdrawals asked for")
 }
 
-// afterwards gives money back a part at a time, in the days after the world was busy
-// and again once reserves are released.
+// afterwards refunds payments in parts, in the days after the busy time and again when
+// reserves are released.
 func (w *world) afterwards(chance *rand.Rand) {
 	shop := w.shops[0]
 	last := time.Now().Add(w.quiet + 8*day) // what is asked for later may not have ended when the world does
@@ -368,8 +368,8 @@ func (w *world) afterwards(chance *rand.Rand) {
 	}
 }
 
-// atRelease gives a part of each old payment back at the moment in which the reserve of its
-// day is released: the first node, by its clock, is at it.
+// atRelease refunds a part of each old payment at the moment at which the reserve of its
+// day is released: the first node, by its clock, is doing that.
 func (w *world) atRelease(chance *rand.Rand) {
 	time.Sleep(w.span + w.longer + day)
 	w.turns.turn("waits for the release")

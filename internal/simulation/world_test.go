@@ -24,17 +24,17 @@ type world struct {
 	seed   uint64
 	turns  *conductor
 	shared *store.Shared
-	eye    *store.Store // is told of every change, and reads for the checks
+	eye    *store.Store // sees every change, and reads for the checks
 	faults *faults
 	span   time.Duration // in which shops and shoppers are busy
-	longer time.Duration // in which things go on to go wrong
-	quiet  time.Duration // in which nothing does, before the end begins
-	healed atomic.Bool   // from then on nothing goes wrong
+	longer time.Duration // in which faults continue
+	quiet  time.Duration // in which there are no faults, before the end begins
+	healed atomic.Bool   // from then on there are no faults
 
-	// Whoever has the turn may touch what follows.
+	// The owner of the turn may touch what follows.
 	nodes    []*node
 	started  int   // nodes so far
-	office   *node // the operator's own process; nil where he comes only once all is well
+	office   *node // the operator's own process; nil if the operator acts only after all has healed
 	balanced struct {
 		at time.Time
 		to *node
@@ -47,11 +47,11 @@ type world struct {
 	asked       []*request
 	withdrawals int
 	counts      map[string]int
-	ended       sync.Mutex            // owns stats
+	ended       sync.Mutex            // guards stats
 	stats       map[string]int        // of nodes that have ended
 	statuses    map[string]pay.Status // of payments, as they were last written
 	versions    map[string]int64
-	passed      map[string]bool // charges that are held to be missing
+	passed      map[string]bool // charges that count as missing
 	over        bool            // no node starts any more
 
 	logged   []string
@@ -76,7 +76,7 @@ func (w *world) count(what string) { w.counts[what]++ }
 
 func (w *world) healing() bool { return w.healed.Load() }
 
-// anyone is a node that takes requests, as a balancer in front of them chooses one.
+// anyone is a node that accepts requests, chosen as a balancer would.
 func (w *world) anyone() *node {
 	var up []*node
 	for _, n := range w.nodes {
@@ -150,7 +150,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 // accounts are the providers', in the order in which payments go to them.
 var accounts = []string{"first", "second", "third"}
 
-// live runs the world: things happen and go wrong, then all heals, and days pass.
+// live runs the world: things happen and fail, then all heals, and days pass.
 func (w *world) live() error {
 	go w.turns.run()
 	defer w.turns.stop()
@@ -195,7 +195,7 @@ func (w *world) live() error {
 	if w.rest(w.quiet) && w.rest(3*day) {
 		w.rule(pay.Approve, pay.Reject)
 		w.rest(2 * day)
-		w.rule(pay.Reject) // what no provider would give back is the merchant's
+		w.rule(pay.Reject) // what no provider refunds stays with the merchant
 		w.rest(6 * day)
 		w.check()
 	}
@@ -216,12 +216,12 @@ func (w *world) live() error {
 
 const (
 	day = 24 * time.Hour
-	// busy is more than a service does in a day in which nobody wants anything.
+	// busy is more work than a service does in a day without requests.
 	busy = 80_000
 )
 
-// rest lets time pass in which nothing goes wrong. It reports false, and tells why,
-// where the service finds no rest: the end of such a world would be long in coming.
+// rest lets time pass without faults. It returns false, and reports why, if the service
+// does not come to rest: such a world would take very long to end.
 func (w *world) rest(d time.Duration) bool {
 	for ; d > 0; d -= day {
 		before := w.turns.turns.Load()
@@ -242,7 +242,7 @@ func (w *world) rest(d time.Duration) bool {
 	return true
 }
 
-// add starts another node. Its caller has the turn.
+// add starts another node. The caller has the turn.
 func (w *world) add() error {
 	w.started++
 	skew := time.Duration(0)
@@ -256,7 +256,7 @@ func (w *world) add() error {
 	return err
 }
 
-// trouble is what happens to processes and machines now and then.
+// trouble is what sometimes happens to processes and machines.
 func (w *world) trouble(kind int, chance *rand.Rand) {
 	for {
 		time.Sleep(time.Duration(chance.Int64N(int64(w.span+w.longer) / 3)))
@@ -296,7 +296,7 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 	}
 }
 
-// heal ends all that goes wrong.
+// heal ends all faults.
 func (w *world) heal() error {
 	w.turns.turn("heals")
 	w.healed.Store(true)
@@ -326,8 +326,8 @@ func (w *world) heal() error {
 	return nil
 }
 
-// enough tops the payout accounts up. At the second, a moment in which payouts are under way is the
-// first of its float.
+// enough tops up the payout accounts. The second account's float begins while payouts are
+// in progress.
 func (w *world) enough() {
 	for _, f := range []struct {
 		account  string

@@ -44,14 +44,14 @@ func (r *Report) Line(l pay.SettlementLine) error {
 	})
 }
 
-// Close writes what is left.
+// Close writes the buffered rest.
 func (r *Report) Close() error {
 	r.out.Flush()
 	return r.out.Error()
 }
 
-// Guard keeps a spreadsheet from running a shop's text as a formula: an
-// apostrophe makes it text. Some take the wide signs of East Asian keyboards for the plain ones.
+// Guard keeps a spreadsheet from running a shop's text as a formula: an apostrophe makes it
+// text. Some spreadsheets accept the full-width signs of East Asian keyboards too.
 func Guard(text string) string {
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
 		return "'" + text

@@ -12,7 +12,7 @@ import (
 const (
 	margin = 15.0
 	width  = 210 - 2*margin
-	bottom = 297 - 22.0 // where a table goes on to the next page
+	bottom = 297 - 22.0 // where a table continues on the next page
 	row    = 5.2
 )
 
@@ -29,16 +29,15 @@ var (
 	amber  = colour{176, 98, 0}
 )
 
-// receipt is a PDF that is being drawn.
+// receipt is a PDF in progress.
 type receipt struct {
 	*fpdf.Fpdf
 	words
-	text func(string) string // in the fonts' own encoding
+	text func(string) string // converts to the fonts' own encoding
 	of   Statement
 }
 
-// PDF draws the receipt of a settlement. The same statement gives the same
-// bytes, whenever it is drawn.
+// PDF draws the receipt of a settlement. The same statement always gives the same bytes.
 func PDF(s Statement) ([]byte, error) {
 	pdf := fpdf.New("P", "mm", "A4", "")
 	r := &receipt{Fpdf: pdf, words: in(s.Merchant.Language), text: pdf.UnicodeTranslatorFromDescriptor(""), of: s}
@@ -71,8 +70,8 @@ func (r *receipt) font(style string, size float64, c colour) {
 
 func (r *receipt) fill(c colour) { r.SetFillColor(c[0], c[1], c[2]) }
 
-// put writes a text into a cell of a width. What is too long on the left is cut
-// off; on the right stand numbers, which are made smaller.
+// put writes a text into a cell of a width. A left-aligned text that is too long is cut
+// off; right-aligned numbers are made smaller instead.
 func (r *receipt) put(w, h float64, text, align string) {
 	text = r.text(text)
 	size, _ := r.GetFontSize()
@@ -86,7 +85,7 @@ func (r *receipt) put(w, h float64, text, align string) {
 	r.SetFontSize(size)
 }
 
-// line draws a hairline over the page at the present height.
+// line draws a hairline across the page at the current height.
 func (r *receipt) line() {
 	r.SetDrawColor(rule[0], rule[1], rule[2])
 	r.SetLineWidth(0.2)
@@ -96,7 +95,7 @@ func (r *receipt) line() {
 // head draws the name and the title.
 func (r *receipt) head() {
 	r.fill(accent)
-	for i, h := range []float64{9, 6.5, 4} { // a cascade
+	for i, h := range []float64{9, 6.5, 4} { // the logo
 		r.Rect(margin+float64(i)*3.2, margin+9-h, 2.4, h, "F")
 	}
 	r.SetXY(margin+11.5, margin)
@@ -120,7 +119,7 @@ func (r *receipt) head() {
 	r.SetY(r.GetY() + 5)
 }
 
-// parties tells whose receipt it is, and of what.
+// parties draws whose receipt it is, and for which settlement.
 func (r *receipt) parties() {
 	s, top := r.of.Settlement, r.GetY()
 	r.SetXY(margin, top)
@@ -149,7 +148,7 @@ func (r *receipt) parties() {
 	r.SetY(top + 25)
 }
 
-// totals draws the sums. Those that are zero and seldom are not are left out.
+// totals draws the sums. It skips the rarer ones if they are zero.
 func (r *receipt) totals() {
 	s := r.of.Settlement
 	r.SetX(margin)
@@ -184,7 +183,7 @@ func (r *receipt) totals() {
 	r.SetY(r.GetY() + 14)
 }
 
-// column is one of the table of lines.
+// column is a column of the table of lines.
 type column struct {
 	width       float64
 	name, align string
@@ -204,7 +203,7 @@ func (r *receipt) columns() []column {
 	}
 }
 
-// table draws the lines, over as many pages as it takes.
+// table draws the lines, on as many pages as needed.
 func (r *receipt) table() {
 	s := r.of.Settlement
 	r.SetX(margin)

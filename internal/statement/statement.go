@@ -1,7 +1,6 @@
-// Package statement writes what a merchant is told of a settlement on paper:
-// the PDF receipt and the CSV report, in the merchant's language. The same
-// settlement gives the same bytes. It reads values and knows neither the
-// database nor HTTP; it decides nothing.
+// Package statement writes the documents of a settlement: the PDF receipt and the CSV
+// report, in the merchant's language. The same settlement gives the same bytes. It only
+// formats values, and knows neither the database nor HTTP.
 package statement
 
 import (
@@ -14,14 +13,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Statement is what a receipt is made from.
+// Statement is the data of a receipt.
 type Statement struct {
 	Settlement pay.Settlement
 	Merchant   tenant.Merchant
-	Lines      []pay.SettlementLine // the first of them; the rest are in the report
+	Lines      []pay.SettlementLine // the first lines; the report has the rest
 }
 
-// words is the texts of one language.
+// words is the texts in one language.
 type words struct {
 	receipt, sandbox, merchant, settlement, period, closed, environment, production, testing string
 	summary, gross, platform, provider, network, refunds, chargebacks, chargebackFees        string
@@ -37,7 +36,7 @@ type words struct {
 	group, decimals string // separators of numbers
 }
 
-// dictionary has every language. A test holds that no text is missing.
+// dictionary has every language. A test checks that no text is missing.
 var dictionary = map[tenant.Language]words{
 	tenant.English: {
 		receipt: "Settlement receipt", sandbox: "SANDBOX - NO REAL MONEY", merchant: "Merchant", settlement: "Settlement",
@@ -94,7 +93,7 @@ var dictionary = map[tenant.Language]words{
 	},
 }
 
-// in returns the texts of a language, English where there is none.
+// in returns the texts in a language, English by default.
 func in(language tenant.Language) words {
 	if w, ok := dictionary[language]; ok {
 		return w
@@ -111,7 +110,7 @@ func (w words) money(cents int64) string {
 	return fmt.Sprintf("%s%s%s%02d", sign, w.count(cents/100), w.decimals, cents%100)
 }
 
-// count writes a number that is not below zero for people: 1,234.
+// count writes a non-negative number for people: 1,234.
 func (w words) count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	var b strings.Builder

@@ -19,19 +19,19 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Config says where spans go. What is empty is said by OpenTelemetry's own variables.
+// Config says where spans are sent. OpenTelemetry's own variables fill in empty fields.
 type Config struct {
 	// Endpoint is the collector's base address, such as http://127.0.0.1:4318; empty:
 	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT, or none.
 	Endpoint string
 	Version  string
 	Log      *slog.Logger
-	// Sent is told of spans that were handed to the collector, or with an error were not. Nil:
-	// nobody is.
+	// Sent, if set, is called with the number of spans that were sent to the collector, or
+	// with the error if they were not.
 	Sent func(spans int, err error)
 }
 
-// OpenTelemetry's variables that are looked at here; the library reads the others.
+// The OpenTelemetry variables that we read ourselves; the library reads the others.
 const (
 	endpointVar      = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	traceEndpointVar = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
@@ -43,13 +43,13 @@ const (
 	samplerArgVar    = "OTEL_TRACES_SAMPLER_ARG"
 )
 
-// tracesPath is where a collector takes traces below its base address.
+// tracesPath is the path for traces below a collector's base address.
 const tracesPath = "/v1/traces"
 
 // flushTimeout is how long Close waits for a collector.
 const flushTimeout = 3 * time.Second
 
-// Check says what is wrong with the address of the collector. Nobody is asked.
+// Check says what is wrong with the collector's address. It makes no call.
 func (c Config) Check() error {
 	if address := c.address(); address != "" {
 		return check(address)
@@ -57,7 +57,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// address is where traces are sent to, "" for nowhere.
+// address is where traces are sent, "" for nowhere.
 func (c Config) address() string {
 	if strings.EqualFold(os.Getenv(disabledVar), "true") || os.Getenv(exporterVar) == "none" {
 		return ""
@@ -75,9 +75,9 @@ func (c Config) address() string {
 	return address
 }
 
-// Open returns a Tracer; nil where no collector is named, or the variables say that nobody is to
-// trace. The collector need not be there: spans that it does not take are given up after a
-// minute, and no more than 2048 wait. Close it.
+// Open returns a Tracer; nil if no collector is configured, or the variables disable
+// tracing. The collector may be unreachable: unsent spans are dropped after a minute, and
+// at most 2048 wait. The caller must close it.
 func Open(ctx context.Context, c Config) (*Tracer, error) {
 	address := c.address()
 	if address == "" {
@@ -101,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Tracer, error) {
 	return &Tracer{provider.Tracer("github.com/cascadapay/cascada"), provider}, nil
 }
 
-// check refuses what the library would log and leave out.
+// check refuses an address that the library would only log and ignore.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -109,7 +109,7 @@ func check(address string) error {
 	}
 	for _, name := range []string{protocolVar, traceProtocolVar} {
 		if p := os.Getenv(name); p != "" && p != "http/protobuf" {
-			return fmt.Errorf("%s is %q: traces are sent by http/protobuf alone", name, p)
+			return fmt.Errorf("%s is %q: traces are sent only by http/protobuf", name, p)
 		}
 	}
 	sampler := os.Getenv(samplerVar)
@@ -124,7 +124,7 @@ func check(address string) error {
 	return nil
 }
 
-// Close sends what waits. It gives up a collector that does not answer.
+// Close sends the waiting spans. It gives up if the collector does not answer.
 func (t *Tracer) Close() error {
 	if t == nil {
 		return nil
@@ -134,15 +134,15 @@ func (t *Tracer) Close() error {
 	return t.provider.Shutdown(ctx)
 }
 
-// reporter tells what becomes of spans.
+// reporter reports the results of sending spans.
 type reporter struct {
 	sdk.SpanExporter
 	log  *slog.Logger
 	sent func(int, error)
-	lost atomic.Bool // the last ones were
+	lost atomic.Bool // the last spans were lost
 }
 
-// ExportSpans is for sdk.SpanExporter.
+// ExportSpans implements sdk.SpanExporter.
 func (r *reporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := r.SpanExporter.ExportSpans(ctx, spans)
 	if r.sent != nil {
@@ -150,9 +150,9 @@ func (r *reporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	switch was := r.lost.Swap(err != nil); {
 	case err != nil && !was:
-		r.log.Warn("traces cannot be sent: they are given up until the collector takes them", "error", err)
+		r.log.Warn("traces cannot be sent: they are dropped until the collector accepts them", "error", err)
 	case err == nil && was:
-		r.log.Info("the collector takes traces again")
+		r.log.Info("the collector accepts traces again")
 	}
-	return nil // it was told
+	return nil // it was reported
 }

@@ -1,6 +1,6 @@
-// Package trace makes spans and sends them to a collector of OpenTelemetry, by OTLP over HTTP.
-// It knows no domain: what a span is about, its maker says. Without a collector there is no
-// Tracer, and nothing is done: a nil *Tracer and a nil *Span are fit for use.
+// Package trace makes spans and sends them to an OpenTelemetry collector, by OTLP over
+// HTTP. It knows nothing about their subjects. Without a collector there is no Tracer: a
+// nil *Tracer and a nil *Span are ready for use and do nothing.
 package trace
 
 import (
@@ -14,31 +14,31 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer makes spans. It is safe for use by many goroutines.
+// Tracer makes spans. It is safe for concurrent use.
 type Tracer struct {
 	tracer   trace.Tracer
 	provider *sdk.TracerProvider
 }
 
-// Span is one step of something, from Start to End. Its methods may be called from many
-// goroutines, and do nothing after End.
+// Span is one step of an operation, from Start to End. Its methods are safe for concurrent
+// use, and do nothing after End.
 type Span struct{ span trace.Span }
 
-// Kind says on which side of a call a span is.
+// Kind says which side of a call a span is.
 type Kind trace.SpanKind
 
 // The kinds.
 const (
 	Internal = Kind(trace.SpanKindInternal)
-	Server   = Kind(trace.SpanKindServer) // it answers
-	Client   = Kind(trace.SpanKindClient) // it asks
+	Server   = Kind(trace.SpanKindServer) // it answers a call
+	Client   = Kind(trace.SpanKindClient) // it makes a call
 	Producer = Kind(trace.SpanKindProducer)
 )
 
 // Ref names a span, here or elsewhere. The zero value names none.
 type Ref struct{ of trace.SpanContext }
 
-// Incoming is the span that a request says it is a part of (W3C Trace Context).
+// Incoming is the parent span that a request names (W3C Trace Context).
 func Incoming(h http.Header) Ref {
 	if len(h["Traceparent"]) == 0 {
 		return Ref{}
@@ -47,7 +47,7 @@ func Incoming(h http.Header) Ref {
 	return Ref{trace.SpanContextFromContext(ctx)}
 }
 
-// ID is the id of the trace that a context belongs to; "" where nobody keeps it.
+// ID is the id of a context's trace; "" if the trace is not kept.
 func ID(ctx context.Context) string {
 	of := trace.SpanContextFromContext(ctx)
 	if !of.IsSampled() {
@@ -56,7 +56,7 @@ func ID(ctx context.Context) string {
 	return of.TraceID().String()
 }
 
-// Start begins a span within the one of the context, or a trace. Whoever calls ends it.
+// Start begins a span within the context's span, or a new trace. The caller must end it.
 func (t *Tracer) Start(ctx context.Context, name string, kind Kind) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -65,7 +65,7 @@ func (t *Tracer) Start(ctx context.Context, name string, kind Kind) (context.Con
 	return ctx, &Span{span}
 }
 
-// Within returns a context whose spans are parts of another one, which has mostly ended.
+// Within returns a context whose spans belong to another span, which usually has ended.
 func (t *Tracer) Within(ctx context.Context, of Ref) context.Context {
 	if t == nil || !of.of.IsValid() {
 		return ctx
@@ -73,11 +73,11 @@ func (t *Tracer) Within(ctx context.Context, of Ref) context.Context {
 	return trace.ContextWithSpanContext(ctx, of.of)
 }
 
-// mostLinks is what the collector keeps of a span by default.
+// mostLinks is the collector's default limit for a span.
 const mostLinks = 128
 
-// Joint begins a span of what is done for several at once. It is a part of the first of them
-// that is kept, and linked with the others. Where none is kept there is none.
+// Joint begins a span of work for several spans at once. It is a part of the first of them
+// that is kept, and linked to the others. If none is kept, it returns nil.
 func (t *Tracer) Joint(name string, kind Kind, of []*Span) *Span {
 	if t == nil {
 		return nil
@@ -109,35 +109,35 @@ func (s *Span) Ref() Ref {
 	return Ref{s.span.SpanContext()}
 }
 
-// Named changes the span's name, where it is known only at the end.
+// Named changes the span's name, for a name that is known only at the end.
 func (s *Span) Named(name string) {
 	if s != nil {
 		s.span.SetName(name)
 	}
 }
 
-// Text adds what the span is about.
+// Text adds a text attribute.
 func (s *Span) Text(key, value string) {
 	if s != nil && value != "" && s.span.IsRecording() {
 		s.span.SetAttributes(attribute.String(key, value))
 	}
 }
 
-// Number adds what the span is about.
+// Number adds a number attribute.
 func (s *Span) Number(key string, value int) {
 	if s != nil && s.span.IsRecording() {
 		s.span.SetAttributes(attribute.Int(key, value))
 	}
 }
 
-// Link says that the span has to do with another one.
+// Link links the span to another one.
 func (s *Span) Link(with Ref) {
 	if s != nil && with.of.IsValid() {
 		s.span.AddLink(trace.Link{SpanContext: with.of})
 	}
 }
 
-// Fail says that what the span is of went wrong, in a word or two.
+// Fail marks the span as failed, with a short reason.
 func (s *Span) Fail(why string) {
 	if s != nil {
 		s.span.SetStatus(codes.Error, why)

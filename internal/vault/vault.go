@@ -1,11 +1,11 @@
-// Package vault keeps secrets: it encrypts what must be read again and hashes
-// what must only be recognised.
+// Package vault keeps secrets: it encrypts those that must be read again, and hashes those
+// that must only be recognized.
 //
-// There are master keys, which the operator keeps, and a root secret, which is kept in the
-// database, encrypted under a master key. What is sealed is encrypted under a master key too,
-// and names it: a rotation seals it again under another one. Hashes and derived keys depend on
-// the root alone, so they outlive every master key. So does data, which is large and of which
-// there is much: it is sealed under a key that is derived from the root.
+// The operator keeps the master keys. The database keeps the root secret, encrypted under a
+// master key. Seal encrypts under a master key too, and records which one, so that a
+// rotation can encrypt again under another. Hashes and derived keys depend only on the
+// root, so they outlive every master key. So does data, which is large: it is encrypted
+// under a key that is derived from the root.
 //
 // It knows neither the database nor where the master keys come from.
 package vault
@@ -28,13 +28,14 @@ import (
 // KeySize is the length of a master key, and of the root, in bytes.
 const KeySize = 32
 
-// RootID is what the root secret is kept as.
+// RootID is the id under which the root secret is kept.
 const RootID = "root"
 
-// ErrSealed says that a sealed text was not made under a master key of this vault for this use.
+// ErrSealed means that a text was not encrypted under a master key of this vault for this
+// use.
 var ErrSealed = errors.New("vault: cannot be opened with this master key")
 
-// Vault holds master keys and the root. It is safe for use by many goroutines.
+// Vault holds master keys and the root. It is safe for concurrent use.
 type Vault struct {
 	masters  []*master
 	unlocked atomic.Pointer[unlocked]
@@ -44,25 +45,25 @@ type Vault struct {
 type master struct {
 	key         []byte
 	fingerprint string
-	mark        []byte // stands before what is sealed under it
+	mark        []byte // the prefix of texts encrypted under it
 	aead        cipher.AEAD
 }
 
-// unlocked is the root, and the master key under which new texts are sealed.
+// unlocked is the root, and the master key that encrypts new texts.
 type unlocked struct {
 	root, pepper, data []byte
 	current            *master
 }
 
-// version begins the mark of what is sealed. Texts from before there were several master keys
+// version begins the mark of an encrypted text. Texts from the time of a single master key
 // have no mark: they begin with a nonce.
 const (
 	version         = 1
 	fingerprintSize = 5
 )
 
-// New returns a vault under master keys of KeySize bytes, newest last. Until Unlock is called
-// the first one is the root as well.
+// New returns a vault with master keys of KeySize bytes, newest last. Until Unlock, the
+// first one is also the root.
 func New(keys ...[]byte) (*Vault, error) {
 	v := &Vault{}
 	for _, key := range keys {
@@ -93,8 +94,8 @@ func (v *Vault) use(root []byte, current *master) {
 	v.unlocked.Store(&unlocked{root: root, pepper: derive(root, "hash"), data: derive(root, "data"), current: current})
 }
 
-// Unlock reads the root secret, as NewRoot or Pass sealed it. New texts are sealed under the
-// master key that it is sealed under.
+// Unlock reads the root secret, as NewRoot or Pass encrypted it. New texts are then
+// encrypted under the same master key as the root.
 //
 // Errors: ErrSealed.
 func (v *Vault) Unlock(sealed []byte) error {
@@ -106,7 +107,8 @@ func (v *Vault) Unlock(sealed []byte) error {
 	return nil
 }
 
-// NewRoot returns a root of a database that has none, sealed under the newest master key.
+// NewRoot returns a root for a database that has none, encrypted under the newest master
+// key.
 func (v *Vault) NewRoot() []byte {
 	root := make([]byte, KeySize)
 	_, _ = rand.Read(root) // never fails
@@ -114,8 +116,8 @@ func (v *Vault) NewRoot() []byte {
 	return newest.seal(RootID, root, false)
 }
 
-// OldRoot returns the root of a database from before there was one: the master key under which
-// a text of it is sealed.
+// OldRoot returns the root of a database from before there was one: the master key that
+// encrypts a text in it.
 //
 // Errors: ErrSealed.
 func (v *Vault) OldRoot(about string, sealed []byte) ([]byte, error) {
@@ -126,15 +128,14 @@ func (v *Vault) OldRoot(about string, sealed []byte) ([]byte, error) {
 	return by.seal(RootID, by.key, true), nil
 }
 
-// Pass returns the root sealed under the newest master key. When it has taken the place of the
-// one before, new texts are sealed under that key.
+// Pass returns the root, encrypted under the newest master key. Once it has replaced the
+// one before and is read by Unlock, new texts are encrypted under that key.
 func (v *Vault) Pass() []byte {
 	u, newest := v.unlocked.Load(), v.masters[len(v.masters)-1]
 	return newest.seal(RootID, u.root, bytes.Equal(u.root, newest.key))
 }
 
-// Current names the master key under which new texts are sealed, Newest the last one that was
-// given, and Keys all of them in the order in which they were.
+// Current names the master key that encrypts new texts.
 func (v *Vault) Current() string { return v.unlocked.Load().current.fingerprint }
 
 // Newest names the master key that was given last.
@@ -159,14 +160,15 @@ func derive(secret []byte, use string) []byte {
 	return key
 }
 
-// Seal encrypts (AES-256-GCM). What it is about, such as a row's id, is bound
-// to it: moved elsewhere, it does not open.
+// Seal encrypts (AES-256-GCM). The text is bound to its subject, such as a row's id: at
+// another place it cannot be decrypted.
 func (v *Vault) Seal(about string, plain []byte) []byte {
 	u := v.unlocked.Load()
 	return u.current.seal(about, plain, u.unmarked(u.current))
 }
 
-// unmarked reports whether a master key seals as it did when there was one alone.
+// unmarked reports whether a master key encrypts without a mark, as in the time of a single
+// key.
 func (u *unlocked) unmarked(m *master) bool { return bytes.Equal(u.root, m.key) }
 
 func (m *master) seal(about string, plain []byte, unmarked bool) []byte {
@@ -177,7 +179,7 @@ func (m *master) seal(about string, plain []byte, unmarked bool) []byte {
 	return m.aead.Seal(out, nil, plain, []byte(about))
 }
 
-// Open decrypts what Seal made, or fails with ErrSealed.
+// Open decrypts a text of Seal, or fails with ErrSealed.
 func (v *Vault) Open(about string, sealed []byte) ([]byte, error) {
 	plain, _, err := v.open(about, sealed)
 	return plain, err
@@ -199,7 +201,8 @@ func (v *Vault) open(about string, sealed []byte) (plain []byte, by *master, err
 	return nil, nil, fmt.Errorf("%w: %s", ErrSealed, about)
 }
 
-// Reseal returns a sealed text under the current master key; changed is false where it is.
+// Reseal encrypts a text again under the current master key; changed is false if it already
+// is.
 //
 // Errors: ErrSealed.
 func (v *Vault) Reseal(about string, sealed []byte) (fresh []byte, changed bool, err error) {
@@ -210,7 +213,7 @@ func (v *Vault) Reseal(about string, sealed []byte) (fresh []byte, changed bool,
 	return v.Seal(about, plain), true, nil
 }
 
-// SealedBy names the master key that a text is sealed under, "" where it is none of this vault.
+// SealedBy names the master key that encrypts a text, "" if it is none of this vault's.
 func (v *Vault) SealedBy(about string, sealed []byte) string {
 	_, by, err := v.open(about, sealed)
 	if err != nil {
@@ -219,14 +222,15 @@ func (v *Vault) SealedBy(about string, sealed []byte) string {
 	return by.fingerprint
 }
 
-// SealData encrypts (AES-256-GCM) what no rotation of the master key has to seal again. What it
-// is about, such as a row's id and column, is bound to it. Each has a key of its own, so that it
-// does not matter how much is sealed in all: chance repeats no nonce of so few.
+// SealData encrypts (AES-256-GCM) data that a rotation of the master key need not encrypt
+// again. The data is bound to its subject, such as a row's id and column. Each subject has
+// its own key, so the total amount does not matter: with so few nonces per key, none
+// repeats by chance.
 func (v *Vault) SealData(about string, plain []byte) []byte {
 	return v.unlocked.Load().dataOf(about).Seal(nil, nil, plain, []byte(about))
 }
 
-// OpenData decrypts what SealData made, or fails with ErrSealed.
+// OpenData decrypts data of SealData, or fails with ErrSealed.
 func (v *Vault) OpenData(about string, sealed []byte) ([]byte, error) {
 	plain, err := v.unlocked.Load().dataOf(about).Open(nil, nil, sealed, []byte(about))
 	if err != nil {
@@ -247,8 +251,8 @@ func (u *unlocked) dataOf(about string) cipher.AEAD {
 	return aead
 }
 
-// Hash is the keyed hash by which a secret is recognised: HMAC-SHA-256, in
-// hex. A secret has 256 bits of chance, so nothing slower is called for.
+// Hash is the keyed hash by which a secret is recognized: HMAC-SHA-256, in hex. A secret
+// has 256 random bits, so a slow hash is not needed.
 func (v *Vault) Hash(secret string) string {
 	mac := hmac.New(sha256.New, v.unlocked.Load().pepper)
 	mac.Write([]byte(secret))

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Peer is the address that a request is counted under. It is the connection's:
-// what a client writes into a header is its own affair. Where the connection
-// comes from a trusted proxy, it is the address that this proxy saw, which it
-// appended to X-Forwarded-For; hops of further trusted proxies are passed over
-// from the right. The zero Addr stands for a connection without one.
+// Peer is the address under which a request is counted. It is the connection's, because a
+// client can write anything into a header. If the connection comes from a trusted proxy, it
+// is the address that this proxy saw and appended to X-Forwarded-For; further trusted
+// proxies are skipped from the right. The zero Addr means a connection without an address.
 func Peer(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, ok := parseHop(r.RemoteAddr)
 	if !ok {
@@ -26,7 +25,7 @@ func Peer(r *http.Request, trusted []netip.Prefix) netip.Addr {
 			comma := strings.LastIndexByte(line, ',')
 			next, ok := parseHop(strings.TrimSpace(line[comma+1:]))
 			if !ok {
-				return peer // a proxy that does not tell: it answers for its clients
+				return peer // the proxy sent no address, so it is counted for its clients
 			}
 			peer, line = next, line[:max(comma, 0)]
 		}

@@ -11,12 +11,13 @@ import (
 	"github.com/cascadapay/cascada/internal/limit"
 )
 
-// Connections is a listener with a bound on the connections that are open, of all and of each
-// address. What is too much is closed at once. Trusted proxies are not counted: they have
-// bounds of their own, and all clients are behind them.
+// Connections is a listener with a limit on open connections, in total and per address.
+// Connections above the limit are closed at once. Trusted proxies are not counted: they
+// have their own limits, and all clients are behind them.
 //
-// The server gets a connection when its first byte comes. One that says nothing costs a small
-// stack until then, and no buffers: thousands of them leave the collector of garbage at rest.
+// The server gets a connection only when its first byte arrives. Until then a silent
+// connection costs a small stack and no buffers, so that thousands of them do not burden
+// the garbage collector.
 type Connections struct {
 	*net.TCPListener
 	places  *limit.Places
@@ -32,13 +33,13 @@ type Connections struct {
 	silent   map[*connection]bool // nil once the listener is closed; under mu
 }
 
-// accepted is a connection that has begun to speak, or why there is none.
+// accepted is a connection with its first byte, or an error.
 type accepted struct {
 	connection *connection
 	err        error
 }
 
-// silence is how long a connection may say nothing before it is closed.
+// silence is how long a connection may be silent before it is closed.
 const silence = headersWithin
 
 // Bound bounds a listener.
@@ -57,7 +58,7 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 // Refused counts those that were closed at once.
 func (c *Connections) Refused() int64 { return c.refused.Load() }
 
-// Accept is for net.Listener.
+// Accept implements net.Listener.
 func (c *Connections) Accept() (net.Conn, error) {
 	c.begun.Do(func() { go c.acceptAll() })
 	select {
@@ -71,7 +72,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is for net.Listener. It closes the connections that have said nothing.
+// Close implements net.Listener. It also closes the silent connections.
 func (c *Connections) Close() error { return c.close() }
 
 func (c *Connections) end() error {
@@ -80,14 +81,14 @@ func (c *Connections) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for one := range c.silent {
-		_ = one.Close() // it has said nothing, and is told nothing
+		_ = one.Close() // it sent nothing, and gets no answer
 	}
 	c.silent = nil
 	return err
 }
 
-// acceptAll takes connections until the listener is closed. An error waits until the server takes
-// it, so that the server's pause between errors holds here too.
+// acceptAll accepts connections until the listener is closed. An error waits until the
+// server takes it, so that the server's pause between errors works here too.
 func (c *Connections) acceptAll() {
 	for {
 		one, err := c.AcceptTCP()
@@ -105,7 +106,7 @@ func (c *Connections) acceptAll() {
 	}
 }
 
-// place gives a connection its place, or closes it and returns nil.
+// place reserves a place for a connection, or closes it and returns nil.
 func (c *Connections) place(one *net.TCPConn) *connection {
 	leave := func() {}
 	if peer, _ := parseHop(one.RemoteAddr().String()); !inside(peer, c.trusted) {
@@ -130,7 +131,7 @@ func (c *Connections) place(one *net.TCPConn) *connection {
 	return kept
 }
 
-// listen waits for a connection's first byte, and hands the connection to the server.
+// listen waits for a connection's first byte, and then passes it to the server.
 func (c *Connections) listen(one *connection) {
 	spoke := one.wait(silence)
 	c.mu.Lock()
@@ -147,29 +148,29 @@ func (c *Connections) listen(one *connection) {
 	}
 }
 
-// The HTTP server ends its half of a connection before it closes both, so that a reply to a body that it did
-// not read comes whole.
+// The HTTP server closes its half of a connection first, so that a reply arrives whole even
+// if the request's body was not read.
 var _ interface{ CloseWrite() error } = (*connection)(nil)
 
-// connection gives its place back when it is closed.
+// connection releases its place when it is closed.
 type connection struct {
 	*net.TCPConn
 	leave func()
-	first [1]byte // what it said first
-	ahead bool    // the first byte is not read yet
+	first [1]byte // its first byte
+	ahead bool    // first was not yet read by the server
 }
 
-// wait returns whether the first byte comes in time.
+// wait returns whether the first byte arrives in time.
 func (c *connection) wait(most time.Duration) bool {
 	if c.SetReadDeadline(time.Now().Add(most)) != nil {
 		return false
 	}
-	n, _ := c.TCPConn.Read(c.first[:]) // an end, an error and silence are all the same here
+	n, _ := c.TCPConn.Read(c.first[:]) // an end, an error and silence count the same here
 	c.ahead = n == 1
 	return c.ahead && c.SetReadDeadline(time.Time{}) == nil
 }
 
-// Read is for net.Conn.
+// Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) {
 	if c.ahead && len(p) > 0 {
 		c.ahead = false
@@ -179,18 +180,19 @@ func (c *connection) Read(p []byte) (int, error) {
 	return c.TCPConn.Read(p)
 }
 
-// WriteTo is for io.WriterTo: that of TCPConn knows nothing of the first byte.
+// WriteTo implements io.WriterTo: TCPConn's own would skip the first byte.
 func (c *connection) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{c})
 }
 
-// Close is for net.Conn.
+// Close implements net.Conn.
 func (c *connection) Close() error {
 	defer c.leave()
 	return c.TCPConn.Close()
 }
 
-// Subscriber is whom an address is counted as: of version 6 a subscriber has a whole /64.
+// Subscriber is the key under which an address is counted: for IPv6 it is the /64, which a
+// subscriber has as a whole.
 func Subscriber(peer netip.Addr) string {
 	if peer.Is6() {
 		if net, err := peer.Prefix(64); err == nil {

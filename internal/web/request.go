@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Request is what is known of a request, for logs, metrics and traces. Its ids never change;
-// the rest is for the goroutine that serves it.
+// Request is the data about a request for logs, metrics and traces. Its ids never change;
+// the rest belongs to the goroutine that serves it.
 type Request struct {
 	ID string // ours
-	// Caller is the X-Request-Id that the request came with, "" without one or where it is not
-	// fit for a log. It is the caller's word: for a log only.
+	// Caller is the X-Request-Id of the request, "" if it had none or one that is not fit for
+	// a log. It is untrusted: for logs only.
 	Caller string
-	// Route is the pattern of the path that took the request, such as /api/v1/payments/{id}; ""
-	// where none did.
+	// Route is the pattern that matched the request's path, such as /api/v1/payments/{id}; ""
+	// if none did.
 	Route    string
-	Merchant string // whose credentials it has, "" before they were looked at and where it has none
+	Merchant string // the merchant of its credentials, "" before they are checked or if there are none
 }
 
 type requestKey struct{}
 
-// RequestOf returns what is known of the request that a context belongs to; nil of what is none.
+// RequestOf returns the Request of a context, or nil.
 func RequestOf(ctx context.Context) *Request {
 	known, _ := ctx.Value(requestKey{}).(*Request)
 	return known
 }
 
-// RequestID returns the id of the request that a context belongs to, "" of what is none.
+// RequestID returns the id of a context's request, or "".
 func RequestID(ctx context.Context) string {
 	if known := RequestOf(ctx); known != nil {
 		return known.ID
@@ -35,7 +35,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// CallerID returns what its caller called it, as Request has it.
+// CallerID returns the caller's own id of the request: Request.Caller.
 func CallerID(ctx context.Context) string {
 	if known := RequestOf(ctx); known != nil {
 		return known.Caller
@@ -43,7 +43,7 @@ func CallerID(ctx context.Context) string {
 	return ""
 }
 
-// Owned notes whose credentials a request has.
+// Owned records the merchant of a request's credentials.
 func Owned(ctx context.Context, merchant string) {
 	if known := RequestOf(ctx); known != nil {
 		known.Merchant = merchant
@@ -53,8 +53,8 @@ func Owned(ctx context.Context, merchant string) {
 // longestCallerID is the longest id of a caller that is logged.
 const longestCallerID = 128
 
-// Identify gives each request an id, which its reply carries as X-Request-Id.
-// One that the caller sent is not taken over: two requests could have the same.
+// Identify gives each request an id, which its reply carries as X-Request-Id. It does not
+// use the caller's, because two requests could have the same.
 func Identify(next http.Handler, newID func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		known := &Request{ID: newID(), Caller: r.Header.Get("X-Request-Id")}
@@ -67,12 +67,12 @@ func Identify(next http.Handler, newID func() string) http.Handler {
 	})
 }
 
-// Routed lets a mux serve requests, and notes which of its patterns took each. Where it has
-// handed one on to another mux, that one has said so before. "/" is no route: it takes what
-// no other does.
+// Routed serves requests with a mux, and records which pattern matched. If the mux passed a
+// request to another mux, that one has recorded its pattern already. "/" is not a route: it
+// matches what nothing else does.
 func Routed(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { // also of one that panicked
+		defer func() { // also after a panic
 			known := RequestOf(r.Context())
 			if _, path, found := strings.Cut(r.Pattern, "/"); known != nil && found && path != "" && known.Route == "" {
 				known.Route = "/" + path

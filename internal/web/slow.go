@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Allow gives who reads a long reply so much time for what comes next, in place of the server's
-// limit for a whole reply. A connection that cannot be given it keeps that limit.
+// Allow extends the write deadline of a client that reads a long reply, instead of the
+// server's limit for the whole reply. If that fails, the server's limit applies.
 func Allow(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d))
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Recover turns a panic into what fail writes, and logs it. A reply that had
-// begun is cut off, so that the client sees it is not whole.
+// Recover turns a panic into the reply of fail, and logs it. A reply that had begun is cut
+// off, so that the client sees that it is incomplete.
 func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t := &tracker{ResponseWriter: w}
@@ -23,7 +23,7 @@ func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Ha
 			if reason == nil {
 				return
 			}
-			if reason == http.ErrAbortHandler { // cut off on purpose by who has logged why
+			if reason == http.ErrAbortHandler { // cut off on purpose, and already logged
 				panic(reason)
 			}
 			log.ErrorContext(r.Context(), "a request panicked", "route", r.Pattern,
@@ -37,7 +37,7 @@ func Recover(next http.Handler, log *slog.Logger, fail http.HandlerFunc) http.Ha
 	})
 }
 
-// tracker knows whether the reply has begun.
+// tracker records whether the reply has begun.
 type tracker struct {
 	http.ResponseWriter
 	begun bool
@@ -53,12 +53,11 @@ func (t *tracker) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements http.ResponseController.
 func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// Unrouted answers requests that no route takes: notAllowed with the Allow
-// header set where other methods exist, else notFound. It is to be registered
-// as the mux's "/".
+// Unrouted answers requests without a matching route: by notAllowed, with the Allow header
+// set, if other methods exist, else by notFound. Register it as the mux's "/".
 func Unrouted(mux *http.ServeMux, notFound, notAllowed http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var allowed []string
@@ -67,7 +66,7 @@ func Unrouted(mux *http.ServeMux, notFound, notAllowed http.HandlerFunc) http.Ha
 			other.Method = method
 			if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
 				allowed = append(allowed, method)
-				if method == "GET" { // whose routes answer HEAD too
+				if method == "GET" { // GET routes answer HEAD too
 					allowed = append(allowed, "HEAD")
 				}
 			}
@@ -81,8 +80,8 @@ func Unrouted(mux *http.ServeMux, notFound, notAllowed http.HandlerFunc) http.Ha
 	})
 }
 
-// Straight reports whether a mux looks for a request's path as it is. Others, and CONNECT, it
-// answers by itself, and nobody counts them.
+// Straight reports whether a mux matches a request's path unchanged. The mux answers other
+// paths, and CONNECT, by itself, and they are not counted.
 func Straight(r *http.Request) bool {
 	clean := path.Clean("/" + r.URL.Path)
 	if clean != "/" && strings.HasSuffix(r.URL.Path, "/") {
@@ -91,14 +90,14 @@ func Straight(r *http.Request) bool {
 	return r.Method != http.MethodConnect && r.URL.Path == clean
 }
 
-// ClientIP is the address of who makes a request: the first hop of
-// X-Forwarded-For, then X-Real-Ip, then the connection's (CHK-21).
-// It is what the client says, good for a risk engine and not for trust.
+// ClientIP is the client's address: the first hop of X-Forwarded-For, then X-Real-Ip, then
+// the connection's (CHK-21). A client can forge it: it is of use to a risk engine, but not
+// to be trusted.
 func ClientIP(header http.Header, remote string) string {
 	first, _, _ := strings.Cut(header.Get("X-Forwarded-For"), ",")
 	for _, candidate := range []string{first, header.Get("X-Real-Ip")} {
 		if ip, err := netip.ParseAddr(strings.TrimSpace(candidate)); err == nil {
-			return ip.WithZone("").String() // a zone is any text, and means something on its own machine alone
+			return ip.WithZone("").String() // a zone is any text, with a meaning only on its own machine
 		}
 	}
 	of, err := netip.ParseAddrPort(remote)
@@ -108,14 +107,14 @@ func ClientIP(header http.Header, remote string) string {
 	return of.Addr().WithZone("").String()
 }
 
-// NoPage is the Content-Security-Policy of what is no page: it loads nothing, and no page shows
-// it.
+// NoPage is the Content-Security-Policy of replies that are not pages: they load nothing,
+// and no page may embed them.
 const NoPage = "default-src 'none'; frame-ancestors 'none'"
 
-// headersWithin is how long the head of a request may take to come.
+// headersWithin is how long a request's headers may take to arrive.
 const headersWithin = 10 * time.Second
 
-// Server returns a server with the limits that a public one needs.
+// Server returns a server with the limits of a public one.
 func Server(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

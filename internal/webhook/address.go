@@ -15,11 +15,10 @@ import (
 // maxURL is the longest endpoint URL, in bytes.
 const maxURL = 2048
 
-// CheckURL checks what can be known about an endpoint when it is saved: that the
-// URL is absolute, uses https (or http, in the sandbox), names a host, carries no
-// credentials and does not name a private address outright. Where a name leads is
-// only known on connecting, and checked there again. The error may be shown to the
-// merchant.
+// CheckURL checks what can be known about an endpoint when it is saved: that the URL is
+// absolute, uses https (or http, in the sandbox), names a host, carries no credentials and
+// does not name a private address outright. The address of a name is only known when we
+// connect, and is checked then. The error may be shown to the merchant.
 func CheckURL(raw string, live, allowPrivate bool) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("url must be at most %d bytes long", maxURL)
@@ -66,7 +65,7 @@ func checkHost(host string, allowPrivate bool) error {
 
 	// A name may end in a dot, and an address with one is still that address.
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	// By RFC 6761 these names are loopback wherever they are looked up.
+	// By RFC 6761 these names always mean loopback.
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		if !allowPrivate {
 			return private
@@ -82,7 +81,7 @@ func checkHost(host string, allowPrivate bool) error {
 	if endsInNumber(name) {
 		return errors.New("url must write an IP address in full, as in 203.0.113.7")
 	}
-	// All else is a name, and judged when it is dialled.
+	// Everything else is a name, and is checked when it is dialled.
 	return nil
 }
 

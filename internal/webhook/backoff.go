@@ -6,10 +6,10 @@ import "time"
 // With the delays below that takes about 2.9 days.
 const MaxTries = 11
 
-// Backoff returns how long to wait after the given number of failed tries, which is
-// at least 1. It moves each delay by up to 20 % either way, as u in [0, 1) says, so
-// that deliveries that failed together do not come back together. After the last
-// try it returns false: the delivery is a dead letter.
+// Backoff returns how long to wait after the given number of failed tries, which is at
+// least 1. It changes each delay by up to 20 %, by u in [0, 1), so that deliveries that
+// failed together do not come back together. After the last try it returns false: the
+// delivery is a dead letter.
 func Backoff(tries int, u float64) (time.Duration, bool) {
 	if tries >= MaxTries {
 		return 0, false

@@ -22,8 +22,8 @@ const (
 	defaultUserAgent = "Cascada-Webhooks/1.0"
 
 	maxSnippet = 1 << 10
-	// maxDrain is what we read past the snippet to be able to use the connection
-	// again. An endpoint with more to say costs us a new connection.
+	// maxDrain is how much we read after the snippet so that the connection can be reused. If
+	// an endpoint sends more, we need a new connection.
 	maxDrain       = 32 << 10
 	maxReplyHeader = 16 << 10
 
@@ -35,7 +35,7 @@ const (
 	idleTimeout = 50 * time.Second
 )
 
-// Config says how a Sender behaves. The zero value is fit for production.
+// Config configures a Sender. The zero value is fit for production.
 type Config struct {
 	// Timeout bounds one delivery, from looking up the name to the last byte read.
 	// Zero means 10 s.
@@ -47,8 +47,8 @@ type Config struct {
 	UserAgent string
 	// Now is the clock that signatures and durations are taken from. Nil means time.Now.
 	Now func() time.Time
-	// Transport makes the requests in place of connections, wherever they go. It is
-	// for the simulation.
+	// Transport makes the requests instead of connections, for all addresses. It is for the
+	// simulation.
 	Transport http.RoundTripper
 }
 
@@ -68,7 +68,7 @@ type Sender struct {
 	// loopback address.
 	public   *http.Transport
 	loopback *http.Transport
-	instead  http.RoundTripper // of both; nil: none
+	instead  http.RoundTripper // for both environments; nil: none
 
 	snippets sync.Pool // of *[maxSnippet]byte
 }

@@ -32,10 +32,10 @@ const (
 	StandardSignatureHeader = "Webhook-Signature"
 )
 
-// Challenge is the type of the request that asks an endpoint to prove whose it is.
+// Challenge is the type of the request that asks an endpoint to prove its owner.
 const Challenge = "webhook.challenge"
 
-// Answer is what it is to say: the SHA-256 of the challenge, in lower-case hex.
+// Answer is the required answer: the SHA-256 of the challenge, in lower-case hex.
 func Answer(challenge string) string {
 	sum := sha256.Sum256([]byte(challenge))
 	return hex.EncodeToString(sum[:])
@@ -57,7 +57,7 @@ type Message struct {
 // Reason says why a delivery failed. It is empty when the delivery succeeded.
 type Reason string
 
-// The reasons a delivery fails for.
+// The reasons for which a delivery fails.
 const (
 	// Timeout: no answer in time, or the caller's context ended first.
 	Timeout Reason = "timeout"
@@ -73,7 +73,7 @@ const (
 	BlockedAddress Reason = "blocked_address"
 )
 
-// Result is what came of one try.
+// Result is the result of one try.
 type Result struct {
 	StatusCode int    // 0 when there was no answer
 	Err        Reason // empty when delivered
@@ -81,8 +81,8 @@ type Result struct {
 	Duration   time.Duration
 }
 
-// Delivered reports whether the endpoint took the event. Its status alone decides:
-// an answer whose body then stalls is an answer all the same.
+// Delivered reports whether the endpoint accepted the event. Only its status counts: an
+// answer whose body then stalls is an answer all the same.
 func (r Result) Delivered() bool { return r.Err == "" }
 
 // Gone reports whether the endpoint asked never to be called again.

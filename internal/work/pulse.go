@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Pulse tells which loops do not go on. It measures in its own looks and not by a clock: a process
-// that was stopped for an hour finds its loops where it left them.
+// Pulse reports which loops are stuck. It counts its own looks instead of time, because a
+// process that was paused for an hour finds its loops where it left them.
 type Pulse struct {
-	mu    sync.Mutex // owns what follows
+	mu    sync.Mutex // guards what follows
 	beats []*beat
-	stuck []string // as the last look found
+	stuck []string // the result of the last look
 }
 
-// beat is what one loop is at. The mutex of its Pulse owns it.
+// beat is the present activity of one loop. The mutex of its Pulse guards it.
 type beat struct {
 	name     string
 	patience int
-	inside   bool // of Do or Next
-	looks    int  // so often it was found there, at the same one
+	inside   bool // in Do or Next
+	looks    int  // how many looks found it in the same activity
 }
 
-// NewPulse returns one that feels no loop yet.
+// NewPulse returns one without loops.
 func NewPulse() *Pulse { return &Pulse{} }
 
-// Of returns the loop as it is felt.
+// Of returns the loop with calls to the pulse.
 func (p *Pulse) Of(l Loop) Loop {
 	b := &beat{name: l.Name, patience: max(l.Patience, 1)}
 	p.mu.Lock()
@@ -46,7 +46,7 @@ func (p *Pulse) Of(l Loop) Loop {
 	return l
 }
 
-// enter notes that a loop begins something, and returns what notes its end.
+// enter records that a loop begins an activity; leave records its end.
 func (p *Pulse) enter(b *beat) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,8 +58,8 @@ func (p *Pulse) enter(b *beat) (leave func()) {
 	}
 }
 
-// Feel looks at all loops, and returns those that it found so many times in a row at the same thing:
-// so many times more those that have patience.
+// Feel looks at all loops, and returns those that it found most times in a row in the same
+// activity; a loop's Patience multiplies that.
 func (p *Pulse) Feel(most int) (stuck []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *Pulse) Feel(most int) (stuck []string) {
 	return slices.Clone(stuck)
 }
 
-// Stuck returns what the last look found.
+// Stuck returns the result of the last look.
 func (p *Pulse) Stuck() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

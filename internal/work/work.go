@@ -1,5 +1,5 @@
-// Package work runs loops over due rows. It knows no domain: a loop is a
-// function that takes what is due and says how much it took.
+// Package work runs loops over due rows. It knows nothing about their contents: a loop is a
+// function that processes due work and returns how much.
 package work
 
 import (
@@ -12,39 +12,37 @@ import (
 // Loop does due work again and again.
 type Loop struct {
 	Name  string
-	Every time.Duration // between looks at the longest
-	// Do takes what is due and does it; it returns how many it took. The work
-	// is leased, so that every node may run the loop, and doing one twice is
-	// harmless.
+	Every time.Duration // the longest pause between looks
+	// Do leases due work and does it; it returns how many rows. Because of the lease, every
+	// node may run the loop, and doing a row twice is harmless.
 	Do func(context.Context) (int, error)
-	// Batch is how many Do takes at the most; after fewer it left nothing that was due, and
-	// the loop rests. 0: it looks again at once after whatever it took.
+	// Batch is the most rows that Do leases at a time; fewer mean that nothing else was due,
+	// and the loop rests. 0: after any work it looks again at once.
 	Batch int
-	// Alarm tells the loop when to look, before Every is over; nil never does.
+	// Alarm wakes the loop before Every is over; nil never does.
 	Alarm *Alarm
-	// Next, asked after a look that left nothing, says when the next row comes due;
-	// the zero time where none waits. nil: nobody knows.
+	// Next returns when the next row comes due, zero if there is none; it is called after a
+	// look that left nothing. nil: not known.
 	Next func(context.Context) (time.Time, error)
 	// Now is the clock of Alarm and Next.
 	Now func() time.Time
-	// Patience is how many times as long as others it may take for one look; 0 is 1. A batch of
-	// rows takes longer than a question, and a table longer still.
+	// Patience is how many times longer than other loops one look may take; 0 means 1. A batch
+	// of rows takes longer than a query, and a table longer still.
 	Patience int
 }
 
-// rest is the pause after a look that failed, or that left what is due to somebody
-// else.
+// rest is the pause after a look that failed, or that left due work to another node.
 const rest = time.Second
 
-// Run looks for work until ctx ends. After a look that may have left something it
-// looks again at once; errors are logged and tried again later.
+// Run looks for work until ctx ends. After a look that may have left work, it looks again
+// at once; errors are logged and retried later.
 func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	retry := min(rest, l.Every)
-	if l.Alarm == nil { // it looks now and then, and has no hurry
+	if l.Alarm == nil { // it looks now and then, without hurry
 		l.Alarm, retry = NewAlarm(), l.Every
 	}
 	for ctx.Err() == nil {
-		l.Alarm.Forget() // what is set from here on is news
+		l.Alarm.Forget() // an alarm from now on counts
 		n, err := l.Do(ctx)
 		wait, again := l.Every, n > 0 && n >= l.Batch
 		if err == nil && !again {
@@ -54,7 +52,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			log.Error("a work loop failed; it goes on", "loop", l.Name, "error", err)
+			log.Error("a work loop failed; it continues", "loop", l.Name, "error", err)
 			l.sleep(ctx, retry)
 		case !again:
 			l.idle(ctx, wait)
@@ -62,8 +60,8 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// idle sleeps until there may be something to do. What it waits for may have moved on
-// meanwhile: then it waits again.
+// idle sleeps until there may be work. If the time that it waits for moves meanwhile, it
+// waits again.
 func (l Loop) idle(ctx context.Context, wait time.Duration) {
 	for !l.sleep(ctx, wait) && l.Next != nil && wait < l.Every {
 		at, err := l.Next(ctx)
@@ -77,7 +75,7 @@ func (l Loop) idle(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// pause is how long nothing is due, as far as Next knows.
+// pause is how long nothing is due, by Next.
 func (l Loop) pause(ctx context.Context) (time.Duration, error) {
 	if l.Next == nil {
 		return l.Every, nil
@@ -86,11 +84,11 @@ func (l Loop) pause(ctx context.Context) (time.Duration, error) {
 	if err != nil || at.IsZero() {
 		return l.Every, err
 	}
-	// What is due already, and was not taken, is somebody else's.
+	// Due work that was left belongs to another node.
 	return min(max(at.Sub(l.Now()), rest), l.Every), nil
 }
 
-// sleep returns after a while, or, true, when the alarm is due or ctx ends.
+// sleep returns after a while, or with true when the alarm is due or ctx ends.
 func (l Loop) sleep(ctx context.Context, most time.Duration) (woken bool) {
 	over := time.NewTimer(most)
 	defer over.Stop()
@@ -108,26 +106,25 @@ func (l Loop) sleep(ctx context.Context, most time.Duration) (woken bool) {
 		case <-ctx.Done():
 			return true
 		case <-over.C:
-			at := l.Alarm.at() // both may be over
+			at := l.Alarm.at() // both may have ended
 			return !at.IsZero() && !at.After(l.Now())
-		case <-alarm.C: // the clock may not be the system's: it is asked again
+		case <-alarm.C: // the clock may not be the system's: check it again
 		case <-l.Alarm.ring:
 		}
 	}
 }
 
-// Alarm tells a loop when it has something to do. It is safe for use by many
-// goroutines.
+// Alarm tells a loop when it has work. It is safe for concurrent use.
 type Alarm struct {
-	mu   sync.Mutex // owns due
+	mu   sync.Mutex // guards due
 	due  time.Time  // zero: never
 	ring chan struct{}
 }
 
-// NewAlarm returns one that is not set.
+// NewAlarm returns an alarm that is not set.
 func NewAlarm() *Alarm { return &Alarm{ring: make(chan struct{}, 1)} }
 
-// Set wakes the loop at a time, unless it is woken before. It never blocks.
+// Set wakes the loop at a time, unless it is woken earlier. It never blocks.
 func (a *Alarm) Set(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,18 +134,18 @@ func (a *Alarm) Set(at time.Time) {
 	}
 }
 
-// Check makes the loop compare the alarm with its clock again, which may have
+// Check makes the loop compare the alarm with its clock again, because the clock may have
 // jumped.
 func (a *Alarm) Check() { a.sound() }
 
 func (a *Alarm) sound() {
 	select {
 	case a.ring <- struct{}{}:
-	default: // it rings
+	default: // it rings already
 	}
 }
 
-// Forget takes the alarm back: who is about to look need not be told to.
+// Forget clears the alarm, because the loop is about to look anyway.
 func (a *Alarm) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,7 @@ func TestLoopLooksAgainAtOnceWhileThereIsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start, left := time.Now(), 3
-		var mu sync.Mutex // owns looks and left
+		var mu sync.Mutex // guards looks and left
 		var looks []time.Duration
 		done := make(chan struct{})
 		go func() {
@@ -81,7 +81,7 @@ func TestLoopSleepsUntilItsAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start, alarm := time.Now(), work.NewAlarm()
-		var mu sync.Mutex // owns looks, next and jump
+		var mu sync.Mutex // guards looks, next and jump
 		var looks []time.Duration
 		var next time.Time
 		var jump time.Duration

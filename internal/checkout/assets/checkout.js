@@ -1,6 +1,6 @@
 "use strict";
 // Copy buttons, printing, the countdown, times in the shopper's zone and live status. Pages
-// work without (noscript.css hides what only a script can do).
+// work without it (noscript.css hides what needs a script).
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const from = document.getElementById(button.dataset.copy);
@@ -14,7 +14,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       if (from.select) from.select(); else selection.selectAllChildren(from);
       document.execCommand("copy");
     }
-    // The live region around reads the button out; what it copies stays in its name.
+    // The live region around it reads the button's text aloud; its name still says what it copies.
     const label = button.firstElementChild || button;
     button.dataset.word ??= label.textContent;
     label.textContent = button.dataset.done;
@@ -24,7 +24,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
-// Who is told nothing of a country by the browser's language is by its time zone.
+// If the browser's language does not show the shopper's country, its time zone may.
 const guess = document.querySelector("select[data-guess]");
 if (guess && !new URLSearchParams(location.search).has("country")) {
   const zone = (new Intl.DateTimeFormat().resolvedOptions().timeZone || "").split("/").pop();
@@ -35,18 +35,18 @@ if (guess && !new URLSearchParams(location.search).has("country")) {
     location.replace(next);
   }
 }
-// A button that was pressed says so, and is pressed once.
+// A pressed button shows that, and works once.
 for (const button of document.querySelectorAll("button[data-busy]")) {
   button.form.addEventListener("submit", (event) => {
     if (button.getAttribute("aria-busy") === "true") return event.preventDefault();
     const word = button.textContent;
     button.setAttribute("aria-busy", "true");
     button.textContent = button.dataset.busy;
-    // Who stops the page from loading can press again: the service takes one choice all the same.
+    // A shopper who stops the page from loading can press again: the service accepts one choice only.
     setTimeout(() => { button.removeAttribute("aria-busy"); button.textContent = word; }, 15000);
   });
 }
-// A document's number is written as people write it; what does not fit the mask stays as it is.
+// A document's number gets its usual format; input that does not fit the mask stays as it is.
 for (const field of document.querySelectorAll("input[data-mask]")) {
   const masks = field.dataset.mask.split("|"), room = (mask) => mask.replace(/[^0*]/g, "").length;
   const write = () => {
@@ -61,10 +61,10 @@ for (const field of document.querySelectorAll("input[data-mask]")) {
     field.value = turn(out).join("");
   };
   field.addEventListener("input", write);
-  // What was wrong is mended at its end, not before its beginning.
+  // A shopper fixes a wrong number from its end, so the cursor goes there.
   if (field.autofocus) field.setSelectionRange(field.value.length, field.value.length);
 }
-// A moment is written in the time of the payment's country; who is elsewhere reads their own.
+// The page has times in the zone of the payment's country; the script changes them to the shopper's.
 const page = document.documentElement;
 const language = page.dataset.region ? `${page.lang.slice(0, 2)}-${page.dataset.region}` : page.lang;
 const hour12 = "halves" in page.dataset;
@@ -72,7 +72,7 @@ for (const at of document.querySelectorAll("time[data-zone]")) {
   const year = "dated" in at.dataset ? "numeric" : undefined;
   const write = (timeZone) => new Intl.DateTimeFormat(language, { day: "numeric", month: "long", year, hour: hour12 ? "numeric" : "2-digit", minute: "2-digit", hour12, timeZone }).format(new Date(at.dateTime)).replace(/\s([ap])\.\s?m\./, "\u00a0$1.m.");
   const here = write(undefined);
-  // The sentence has a full stop of its own after "p.m.".
+  // The sentence has its own full stop after "p.m.".
   if (here !== write(at.dataset.zone)) at.textContent = at.nextSibling?.textContent.startsWith(".") ? here.replace(/\.$/, "") : here;
 }
 const left = document.querySelector("[data-left]");
@@ -82,16 +82,16 @@ if (left) {
   const days = (n) => new Intl.NumberFormat(language, { style: "unit", unit: "day", unitDisplay: "long" }).format(n);
   const tick = () => {
     const s = Math.max(0, Math.round((end - performance.now()) / 1000));
-    // Who has days does not count seconds.
+    // With days left, seconds do not matter.
     const time = s >= 2 * 86400 ? days(Math.round(s / 86400)) : `${two(Math.floor(s / 3600))}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
     left.textContent = `(${left.dataset.word.replace("{left}", time)})`;
     if (s > 0) setTimeout(tick, 1000);
   };
-  // Read aloud once a second it would drown the page.
+  // A screen reader would read it every second.
   left.setAttribute("aria-hidden", "true");
   tick();
 }
-// Back may show a page as it was left: how things stand now, the service says.
+// Back may show the page in its old state: load the present one.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 const live = document.querySelector("[data-live]");
 if (live) {
@@ -101,11 +101,11 @@ if (live) {
   const later = () => {
     clearTimeout(timer);
     if (over) return;
-    if (document.hidden) pause = slowest; // who comes back to the page is told at once
+    if (document.hidden) pause = slowest; // on return to the page it asks at once
     timer = setTimeout(ask, pause * (0.75 + Math.random() / 2));
     pause = Math.min(slowest, pause * 1.5);
   };
-  // Where there is no stream, for there are too many or something between is broken, the page asks.
+  // Without a stream, because there are too many or a proxy breaks it, the page polls.
   const ask = async () => {
     clearTimeout(timer);
     if (over) return;
@@ -123,7 +123,7 @@ if (live) {
     stream = new EventSource(live.dataset.live);
     stream.addEventListener("status", reload);
     stream.addEventListener("open", () => { pause = 3000; clearTimeout(timer); });
-    // After a refusal a browser does not try again by itself.
+    // After a refusal a browser does not reconnect by itself.
     stream.addEventListener("error", () => { if (stream.readyState === EventSource.CLOSED) later(); });
   };
   document.addEventListener("visibilitychange", () => {
@@ -133,8 +133,8 @@ if (live) {
     ask();
   });
   addEventListener("online", () => ask());
-  // What a form does to the payment is told here before the form's own answer leads on: to load
-  // the page again then would stop that.
+  // The stream may report a form's effect before the form's answer arrives: a reload then would
+  // interrupt the form.
   addEventListener("submit", () => { over = true; clearTimeout(timer); stream?.close(); });
   watch();
 }

@@ -1,6 +1,6 @@
-// Package simulated is the payout provider behind test keys. It moves no money
-// and keeps no state: what it answers follows from the request alone, so that
-// sending and asking agree, also after a restart.
+// Package simulated is the payout provider behind test keys. It moves no money and keeps no
+// state: its answer follows from the request alone, so that Send and Query agree, even
+// after a restart.
 package simulated
 
 import (
@@ -14,15 +14,15 @@ import (
 // Arrival is how long a payout takes.
 const Arrival = 5 * time.Second
 
-// Outage is how long the provider stays away for an amount that ends in .91.
+// Outage is how long the provider is unavailable for an amount that ends in .91.
 const Outage = time.Minute
 
 // Provider is the simulated provider. Its zero value is ready.
 type Provider struct{}
 
-// Send plays the cents of the amount: .05, .54 and .59 are rejected, .91 finds
-// the provider away, .96 pays without an answer; everything else is accepted
-// and arrives after Arrival.
+// Send acts by the cents of the amount: .05, .54 and .59 are rejected, .91 finds the
+// provider unavailable, .96 pays without an answer; everything else is accepted and arrives
+// after Arrival.
 func (Provider) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	if away(r) {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
@@ -36,7 +36,7 @@ func (Provider) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	return accepted(r)
 }
 
-// Query tells what Send did.
+// Query returns the result of Send.
 func (Provider) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	if away(r) {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
@@ -58,7 +58,7 @@ func away(r payout.Request) bool {
 	return r.Amount.Minor%100 == 91 && r.Now.Before(r.Sent.Add(Outage))
 }
 
-// refusal is what the cents of the amount reject a payout for.
+// refusal is the reason for which the cents of the amount reject a payout.
 func refusal(r payout.Request) (pay.PayoutOutcome, bool) {
 	rejected := func(code, message string) (pay.PayoutOutcome, bool) {
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: code, Message: message}, true

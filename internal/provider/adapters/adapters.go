@@ -1,5 +1,5 @@
-// Package adapters is the list of the providers that the operator may open
-// accounts at. It knows their packages and nothing of what is in them.
+// Package adapters lists the providers at which the operator may open accounts. It imports
+// their packages but knows nothing of their contents.
 package adapters
 
 import (

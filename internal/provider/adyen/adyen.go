@@ -1,58 +1,57 @@
-// Package adyen takes payments at Adyen: Pix and OXXO with the code shown on our
-// own page, cards on Adyen's hosted one.
+// Package adyen takes payments at Adyen: Pix and OXXO with the code shown on our own page,
+// cards on Adyen's hosted page.
 //
-// # What is asked of Adyen
+// # Calls
 //
 //   - Pix, OXXO: POST /payments of the Checkout API.
-//   - Cards: a payment link, good for one payment. We see no card; Adyen's page
-//     asks for it and plays the issuer's challenges, and whoever is declined may
-//     try another card there until the link expires.
+//   - Cards: a payment link that is valid for one payment. We see no card: Adyen's
+//     page collects it and runs the issuer's challenges. A shopper whose card is
+//     declined may try another one there until the link expires.
 //
-// Cards are to be captured at once, which every call asks for.
+// Every call asks Adyen to capture cards at once.
 //
-// # Adyen cannot be asked
+// # Queries
 //
-// The Checkout API has no call that finds a payment by our reference, and none
-// that tells how one stands; a payment link tells only its own status, and not
-// which payment was made on it, which a refund needs. So a question repeats the
-// call under its Idempotency-Key: where the first one arrived it gives the first
-// answer, and where it did not, it makes now what was asked for then, which
-// charges nobody by itself. Query therefore never says Missing, and what became
-// of a charge is for notifications to tell. Adyen keeps a key for 7 days (some
-// pages say 31), so after keyLife a question is not asked any more.
+// The Checkout API has no call that finds a payment by our reference, and none that returns
+// the state of a payment. A payment link reports only its own status, not the payment that
+// was made on it, which a refund needs. So a query repeats the call under its
+// Idempotency-Key. If the first call arrived, Adyen repeats its answer. If it did not,
+// Adyen now creates what it asked for, which charges nobody by itself. Query therefore
+// never returns Missing; notifications report the result of a charge. Adyen keeps a key for
+// 7 days (some pages say 31), so after keyLife we do not query any more.
 //
-// A refund is told of by a notification too: REFUND, REFUND_FAILED and
-// REFUNDED_REVERSED, under the refund's reference. Until then it is Awaiting. No
-// call lists refunds either: one that was never answered is asked about by
-// repeating it, and not after keyLife, when it would pay out twice.
+// A notification reports the result of a refund too: REFUND, REFUND_FAILED or
+// REFUNDED_REVERSED, under the refund's reference. Until then the refund is Awaiting. No
+// call lists refunds either. A refund without an answer is queried by repeating the call,
+// but not after keyLife: then Adyen would refund again.
 //
 // # Disputes
 //
-// They are told of by notifications alone: the Checkout API has no call for them, and
-// the Disputes API has other credentials. All items of a dispute have its reference
-// (docs.adyen.com, dispute webhooks), also of its second instance: SECOND_CHARGEBACK,
-// PREARBITRATION_WON and PREARBITRATION_LOST. The amount is signed; deadline and
-// reason are not.
+// Only notifications report them: the Checkout API has no call for disputes, and the
+// Disputes API needs other credentials. All items of a dispute carry its reference
+// (docs.adyen.com, dispute webhooks), also those of its second instance: SECOND_CHARGEBACK,
+// PREARBITRATION_WON and PREARBITRATION_LOST. The signature covers the amount, but not the
+// deadline and the reason.
 //
 // # What was checked, and where
 //
-// Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71,
-// as excerpts of the API explorer and the SDKs have it. The signature of notifications:
+// Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71, in
+// excerpts from the API explorer and the SDKs. The signature of notifications:
 // adyen-node-api-library, whose test vector is in the tests here. Currencies:
-// docs.adyen.com, currency codes: CLP has two decimals there. Idempotency:
-// docs.adyen.com, API idempotency. Pix and OXXO: their API-only pages.
+// docs.adyen.com, currency codes: CLP has two decimals there. Idempotency: docs.adyen.com,
+// API idempotency. Pix and OXXO: their API-only pages.
 //
-// Not checked against Adyen itself, for want of an account: whether
-// sessionValidity bounds an OXXO voucher, which rails an account of which country
-// is given. Boletos are left out: /payments wants the shopper's street address,
-// and whether a link takes boletos is not written. So are SPEI and PSE.
+// Not checked, for lack of an account at Adyen: whether sessionValidity bounds an OXXO
+// voucher, and which rails an account in which country gets. Boletos are left out:
+// /payments requires the shopper's street address, and no document says whether a link
+// takes boletos. SPEI and PSE are left out too.
 //
 // # The report
 //
-// cascada reconcile reads the Settlement details report (docs.adyen.com/reporting,
-// its structure and sample lines). Merchant Reference is of the charge on every
-// line; a refund has its own in Modification Merchant Reference, a column that one
-// may add. Dates are in the account's time zone.
+// cascada reconcile reads the Settlement details report (docs.adyen.com/reporting, its
+// structure and sample lines). On every line, Merchant Reference is the charge's; a
+// refund's own is in Modification Merchant Reference, an optional column. Dates are in the
+// account's time zone.
 package adyen
 
 import (
@@ -68,11 +67,11 @@ import (
 
 const (
 	test = "https://checkout-test.adyen.com/v71"
-	// keyLife is less than what Adyen keeps an Idempotency-Key for.
+	// keyLife is shorter than the time for which Adyen keeps an Idempotency-Key.
 	keyLife = 6 * 24 * time.Hour
 )
 
-// Adapter is what the operator may open accounts at.
+// Adapter is the adapter for Adyen.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:   "adyen",
@@ -109,7 +108,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.Contains(merchant, ":"): // which joins what is signed
+	case strings.Contains(merchant, ":"): // a colon separates the signed fields
 		return nil, &provider.FieldError{Field: "merchantAccount", Reason: "it has to be the account's code"}
 	}
 	secret, err := hex.DecodeString(a.Credentials["hmacKey"])
@@ -138,7 +137,7 @@ func (p *Provider) Check(ctx context.Context) error {
 	case f.status == http.StatusUnauthorized:
 		return errors.New("the API key is not valid")
 	case f.status == http.StatusForbidden:
-		return errors.New("the API key has no right to the merchant account")
+		return errors.New("the API key has no access to the merchant account")
 	}
-	return errors.New("the provider cannot be asked now: " + f.outcome.Decline)
+	return errors.New("the provider does not answer now: " + f.outcome.Decline)
 }

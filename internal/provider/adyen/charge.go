@@ -12,14 +12,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// amount is money as Adyen writes it.
+// amount is money in Adyen's form.
 type amount struct {
 	Value    int64  `json:"value"`
 	Currency string `json:"currency"`
 }
 
-// scale is how many of Adyen's units make one of ISO's, for the currencies of our
-// rails; 0 for others.
+// scale is how many of Adyen's minor units make one ISO minor unit, for the currencies of
+// our rails; 0 for others.
 func scale(c money.Currency) int64 {
 	switch c {
 	case "ARS", "BRL", "COP", "MXN", "PEN", "USD", "UYU":
@@ -33,7 +33,7 @@ func scale(c money.Currency) int64 {
 // largest keeps an amount in Adyen's units far from overflow.
 const largest = 1e15
 
-// local is an amount of Adyen's in ours.
+// local converts an amount of Adyen's to ours.
 func (a amount) local() (money.Amount, bool) {
 	currency, err := money.ParseCurrency(a.Currency)
 	by := max(scale(currency), 1)
@@ -45,7 +45,7 @@ func (a amount) local() (money.Amount, bool) {
 
 func units(a money.Amount) amount { return amount{a.Minor * scale(a.Currency), string(a.Currency)} }
 
-// payment is what /payments answers.
+// payment is the answer of /payments.
 type payment struct {
 	Ref    string `json:"pspReference"`
 	Result string `json:"resultCode"`
@@ -58,7 +58,7 @@ type payment struct {
 	} `json:"action"`
 }
 
-// paymentLink is what /paymentLinks answers.
+// paymentLink is the answer of /paymentLinks.
 type paymentLink struct {
 	ID        string `json:"id"`
 	Reference string `json:"reference"`
@@ -66,8 +66,7 @@ type paymentLink struct {
 	URL       string `json:"url"`
 }
 
-// method is how a rail is called at Adyen, and whether the shopper pays on
-// Adyen's page.
+// method is Adyen's name for a rail, and whether the shopper pays on Adyen's page.
 func method(rail string) (name string, hosted bool) {
 	switch rail {
 	case "pix.BRA":
@@ -93,7 +92,7 @@ func alpha2(country string) string {
 	return ""
 }
 
-// Charge asks for a payment, or makes a link.
+// Charge creates a payment or a link.
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if !p.Takes(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
@@ -120,13 +119,13 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.payment(made, r)
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (p *Provider) Takes(_ string, local money.Amount) bool {
 	return scale(local.Currency) != 0 && local.IsPositive() && local.Minor <= largest/100
 }
 
-// body is what both calls take. Nothing in it depends on when it is sent: a
-// repeated call is the same.
+// body is the request body for both calls. Nothing in it depends on the time: a repeated
+// call has the same body.
 func (p *Provider) body(r provider.Request) map[string]any {
 	body := map[string]any{
 		"merchantAccount": p.merchant, "reference": r.Reference, "amount": units(r.Local), "returnUrl": r.PageURL, "captureDelayHours": 0,
@@ -148,8 +147,7 @@ func (p *Provider) body(r provider.Request) map[string]any {
 	return body
 }
 
-// Query repeats the call, or reads the link. It never says that there is no
-// charge.
+// Query repeats the call, or reads the link. It never returns Missing.
 func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if _, hosted := method(r.Rail); hosted && strings.HasPrefix(r.ProviderRef, "PL") {
 		var l paymentLink
@@ -171,7 +169,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.Charge(ctx, r).Asked()
 }
 
-// Cancel expires a link. A Pix code and a voucher cannot be called back.
+// Cancel expires a link. A Pix code or a voucher cannot be canceled.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if _, hosted := method(r.Rail); !hosted {
 		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled"}
@@ -184,13 +182,13 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	var l paymentLink
 	f := p.call(ctx, http.MethodPatch, "/paymentLinks/"+url.PathEscape(r.ProviderRef), map[string]string{"status": "expired"}, "", &l)
-	if f != nil { // also where it had ended before
+	if f != nil { // also if the link had ended before
 		return lapsed(p.Query(ctx, r))
 	}
 	return lapsed(p.link(l, r))
 }
 
-// lapsed is what a cancel may say, of how a link stands.
+// lapsed turns the state of a link into the result of a cancel.
 func lapsed(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Lapsed {
 		return o

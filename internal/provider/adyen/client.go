@@ -10,13 +10,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// failure is a call that did not answer what it was asked.
+// failure is a call that got no usable answer.
 type failure struct {
-	outcome pay.Outcome // what it proves of a call that does something
+	outcome pay.Outcome // what it proves if the call creates something
 	status  int         // 0: no answer
 }
 
-// inProgress is the error of a key whose first call still runs.
+// inProgress is the error code for a key whose first call still runs.
 const inProgress = "704"
 
 func (p *Provider) call(ctx context.Context, verb, path string, body any, key string, into any) *failure {
@@ -41,8 +41,8 @@ func (p *Provider) call(ctx context.Context, verb, path string, body any, key st
 	return nil
 }
 
-// failed reads an answer that is an error. What the gateways in between say
-// proves nothing, and neither does a call that still runs.
+// failed reads an error answer. An answer from a gateway in between proves nothing, and
+// neither does a call that still runs.
 func failed(r provider.Reply) *failure {
 	f := &failure{status: r.Status, outcome: pay.Outcome{Kind: pay.Unknown, Decline: fmt.Sprintf("http_%d", r.Status)}}
 	if r.Status == http.StatusTooManyRequests {

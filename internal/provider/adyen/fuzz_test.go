@@ -26,7 +26,7 @@ func FuzzForgedNotices(f *testing.F) {
 	p := fuzzed(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); err == nil || len(list) != 0 {
-			t.Errorf("nobody signed it, and it is read: %+v, %v", list, err)
+			t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
 		}
 	})
 }

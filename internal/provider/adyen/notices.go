@@ -16,10 +16,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// maxItems bounds a notification; Adyen sends one item in a JSON message.
+// maxItems limits the items of a notification. Adyen sends one item in a JSON message.
 const maxItems = 100
 
-// item is what we read of a notification.
+// item is the part of a notification that we read.
 type item struct {
 	Ref       string         `json:"pspReference"`
 	Original  string         `json:"originalReference"`
@@ -33,17 +33,16 @@ type item struct {
 	More      map[string]any `json:"additionalData"`
 }
 
-// more is a text of the additional data, or "".
+// more is a field of the additional data, or "".
 func (i item) more(name string) string {
 	text, _ := i.More[name].(string)
 	return text
 }
 
-// Notices reads a standard webhook. The signature is in the body and covers the
-// references, the account, the amount, the event and its success. Outside it are
-// a dispute's reason and deadline, and the method, which says whether a failure
-// is final; money depends on none of them. There is no time in the scheme: what is
-// sent again is known by its id.
+// Notices reads a standard webhook. The signature is in the body and covers the references,
+// the account, the amount, the event and its success. It does not cover a dispute's reason
+// and deadline, or the method, which says whether a failure is final; money depends on none
+// of them. The signed data has no time: a repeated notification is recognized by its id.
 func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	var message struct {
 		Items []struct {
@@ -73,8 +72,8 @@ func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.No
 	return list, nil
 }
 
-// signed checks an item's HMAC-SHA-256. The fields are joined by colons that
-// nobody escapes, so one within a field could move a boundary: ours have none.
+// signed checks an item's HMAC-SHA-256. The signed fields are joined by colons without
+// escapes, so a colon within a field could move a boundary: our fields have none.
 func (p *Provider) signed(i item) bool {
 	fields := []string{
 		i.Ref, i.Original, i.Merchant, i.Reference, strconv.FormatInt(i.Amount.Value, 10), i.Amount.Currency, i.Event, i.Success,
@@ -90,7 +89,8 @@ func (p *Provider) signed(i item) bool {
 	return err == nil && hmac.Equal(got, mac.Sum(nil))
 }
 
-// notice is an item in our words, if it tells how one of our charges ended.
+// notice is an item in our terms. ok is false if the item does not report the end of one of
+// our charges, or a dispute.
 func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	if i.Merchant != p.merchant || !provider.Plain(i.Ref, 64) {
 		return n, false
@@ -109,15 +109,15 @@ func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
 	switch i.Event {
 	case "AUTHORISATION":
 		n.Outcome, ok = p.authorised(i)
-	case "OFFER_CLOSED": // nobody paid the code or the voucher in time
+	case "OFFER_CLOSED": // nobody paid with the code or the voucher in time
 		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
 	}
 	return n, ok
 }
 
-// disputes reads what an item tells of a dispute; false where it is about something
-// else. All items of a dispute have its reference. A second chargeback and what comes
-// of a pre-arbitration are of the instance after the first.
+// disputes reads what an item reports about a dispute; false if it is about something else.
+// All items of a dispute carry its reference. A second chargeback and the results of a
+// pre-arbitration belong to the second instance.
 func (i item) disputes(n *pay.Notice) bool {
 	switch i.Event {
 	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
@@ -140,25 +140,25 @@ func (i item) disputes(n *pay.Notice) bool {
 	return true
 }
 
-// refunded is the end of a refund, which has a reference of its own. A refund that
-// the bank sends back has failed, whatever was told before.
+// refunded is the end of a refund, which has its own reference. A refund that the bank
+// sends back has failed, even if it was reported as successful before.
 func (p *Provider) refunded(i item) pay.Notice {
 	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
 	local, readable := i.Amount.local()
 	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref, Local: local}
 	switch {
 	case i.Event != "REFUND", i.Success == "false":
-		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank did not take the refund", ProviderRef: i.Ref}
+		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank rejected the refund", ProviderRef: i.Ref}
 	case i.Success != "true":
 		n.Outcome = p.unclear(i)
-	case !readable: // how much went back is not known
+	case !readable: // the refunded amount is not known
 		n.Outcome = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	}
 	return n
 }
 
-// authorised is the end of an attempt to pay. On a link another may follow one
-// that failed.
+// authorised is the result of an attempt to pay. On a link, another attempt may follow a
+// failed one.
 func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
 	switch i.Success {
 	case "true": // below
@@ -175,12 +175,12 @@ func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
 	return o, true
 }
 
-// unclear is an item that says neither that it went well nor that it did not.
+// unclear is an item that reports neither success nor failure.
 func (p *Provider) unclear(i item) pay.Outcome {
 	p.Strange(i.Event, i.Success)
 	return pay.Outcome{Kind: pay.Unknown, Decline: "unmapped_status", ProviderRef: i.Ref}
 }
 
-// card reports whether a payment was tried on a link: everything but the methods
-// that we ask for by name.
+// card reports whether a payment was tried on a link: any method that we do not request by
+// name.
 func card(method string) bool { return method != "pix" && method != "oxxo" }

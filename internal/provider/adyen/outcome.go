@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// payment is how a payment stood when it was made.
+// payment is the outcome of a payment's creation.
 func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 	o := pay.Outcome{Kind: pay.Unknown}
 	if made.Ref != "" {
@@ -21,12 +21,12 @@ func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 	switch made.Result {
 	case "Pending", "PresentToShopper":
 		data, ok := made.data(r.Rail)
-		if !ok { // there is a charge, and nothing to pay it with
+		if !ok { // there is a charge, but no data to pay with
 			o.Decline = "broken_answer"
 			return o
 		}
 		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
-	case "Received": // the rest is told later
+	case "Received": // a notification reports the result
 		o.Kind, o.FormURL = pay.Awaiting, r.PageURL
 	case "Refused", "Error", "Cancelled":
 		ref := o.ProviderRef
@@ -34,13 +34,13 @@ func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 		o.ProviderRef = ref
 	case "":
 		o.Decline = "broken_answer"
-	default: // Authorised, RedirectShopper, ChallengeShopper…: not on these rails
+	default: // Authorised, RedirectShopper, ChallengeShopper…: not expected on these rails
 		p.Strange("payment", made.Result)
 	}
 	return o
 }
 
-// data is what the shopper pays with, and whether it is what the rail needs.
+// data is what the shopper pays with, and whether it has what the rail needs.
 func (made payment) data(rail string) (d pay.PaymentData, ok bool) {
 	if made.Action == nil {
 		return d, false
@@ -53,8 +53,8 @@ func (made payment) data(rail string) (d pay.PaymentData, ok bool) {
 	return d, made.Action.Type == "voucher" && d.Reference != ""
 }
 
-// link is how a payment link stands. That somebody paid on it is for the
-// notification to tell, with the payment's own reference and amount.
+// link is the outcome of a payment link. If somebody paid on it, a notification reports
+// that, with the payment's own reference and amount.
 func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	if !strings.HasPrefix(l.ID, "PL") || !provider.Plain(l.ID, 64) {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -75,7 +75,7 @@ func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	return o
 }
 
-// refusal is a refusalReasonCode in our words.
+// refusal is a refusalReasonCode in our terms.
 func (p *Provider) refusal(code string) pay.Outcome {
 	o := pay.Outcome{Kind: pay.Declined, Decline: "refused_" + code, Message: "the payment was declined"}
 	switch code {

@@ -10,11 +10,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Refund asks for money to be given back. Adyen takes the request, and tells
-// later what came of it.
+// Refund requests a refund. Adyen accepts the request, and reports the result later.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	of := r.Charge.ProviderRef
-	if of == "" || strings.HasPrefix(of, "PL") { // the notification of the payment names it
+	if of == "" || strings.HasPrefix(of, "PL") { // the notification of the payment has its reference
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "payment_not_told"}
 	}
 	if scale(r.Local.Currency) == 0 || !r.Local.IsPositive() || r.Local.Minor > largest/100 {
@@ -43,9 +42,9 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 	return o
 }
 
-// QueryRefund knows no more than what was answered. Where nothing was, it
-// repeats the call, which refunds once while Adyen keeps the key: the caller wants
-// the refund. After keyLife nobody knows any more.
+// QueryRefund knows no more than the answer to Refund. If there was none, it repeats the
+// call: the refund is wanted, and Adyen makes it once as long as it keeps the key. After
+// keyLife the result stays unknown.
 func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.RefundRef != "" {
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
@@ -53,7 +52,7 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if provider.OnlyLooks(ctx) {
 		return provider.Unknown("cannot_be_asked")
 	}
-	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // a second refund, for all that Adyen knows
+	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // Adyen would make a second refund
 		return provider.Unknown("too_old_to_ask")
 	}
 	return p.Refund(ctx, r).Asked()

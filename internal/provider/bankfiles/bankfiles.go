@@ -1,6 +1,7 @@
-// Package bankfiles is for payouts that leave in files: withdrawals are gathered into batches, a file
-// in the bank's layout is uploaded by the operator in the bank's own program, and the bank's answer
-// is read (package bankfile; the batches are internal/app's). Nobody is called.
+// Package bankfiles is for payouts that leave in files. Withdrawals are gathered into
+// batches; the operator uploads a file in the bank's layout with the bank's own program,
+// and we read the bank's answer (package bankfile; the batches are in internal/app). It
+// calls no provider.
 package bankfiles
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Adapter is the adapter of accounts at banks that are paid from by files.
+// Adapter is the adapter for bank accounts that pay out by file.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "bank-file",
@@ -33,7 +34,8 @@ func Adapter() provider.Adapter {
 	}
 }
 
-// fields are the settings of all layouts: which of them one needs, it says when an account is opened.
+// fields are the settings of all layouts. A layout checks its own required settings when an
+// account is opened.
 func fields() []provider.Field {
 	var names []string
 	for _, l := range bankfile.Layouts() {
@@ -41,9 +43,9 @@ func fields() []provider.Field {
 	}
 	list := []provider.Field{
 		{Name: "layout", Public: true, Doc: "How files for the bank are written: " + strings.Join(names, ", ")},
-		{Name: "zone", Public: true, Optional: true, Doc: "The bank's time zone, such as America/Sao_Paulo; UTC where it is left out"},
-		{Name: "columns", Public: true, Optional: true, Doc: "Of csv: the columns to write, WORD=COLUMN,…, of " + strings.Join(bankfile.WrittenWords(), ", ")},
-		{Name: "answer_columns", Public: true, Optional: true, Doc: "Where the bank answers in a table: its columns, WORD=COLUMN,…, of " + strings.Join(bankfile.AnswerWords(), ", ")},
+		{Name: "zone", Public: true, Optional: true, Doc: "The bank's time zone, such as America/Sao_Paulo; UTC by default"},
+		{Name: "columns", Public: true, Optional: true, Doc: "Only for csv: the columns to write, WORD=COLUMN,…, from " + strings.Join(bankfile.WrittenWords(), ", ")},
+		{Name: "answer_columns", Public: true, Optional: true, Doc: "If the bank answers in a table: its columns, WORD=COLUMN,…, from " + strings.Join(bankfile.AnswerWords(), ", ")},
 	}
 	for _, l := range bankfile.Layouts() {
 		for _, f := range l.Fields {
@@ -71,7 +73,7 @@ func open(a provider.Account) (payout.Provider, error) {
 	var err error
 	if zone := a.Credentials["zone"]; zone != "" {
 		if c.zone, err = time.LoadLocation(zone); err != nil {
-			return wrong("zone", fmt.Errorf("%q is no time zone", zone))
+			return wrong("zone", fmt.Errorf("%q is not a time zone", zone))
 		}
 	}
 	c.table.Zone = c.zone
@@ -110,10 +112,10 @@ func open(a provider.Account) (payout.Provider, error) {
 	return c, nil
 }
 
-// Send takes what fits into a file of the account: it waits for a batch.
+// Send accepts a payout that fits into a file of the account: it then waits for a batch.
 func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	if r.Local == (money.Amount{}) {
-		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "a bank's file has no tokens"}
+		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "a bank's file cannot pay tokens"}
 	}
 	if err := c.Fits(r); err != nil {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "it does not fit into the bank's file: " + err.Error()}
@@ -121,20 +123,20 @@ func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
-// Fits is for payout.Choosy.
+// Fits implements payout.Choosy.
 func (c *client) Fits(r payout.Request) error {
 	return c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
 }
 
-// Query tells that the bank's answer is not read yet.
+// Query reports that the bank's answer has not been read yet.
 func (*client) Query(context.Context, payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
-// Layout is for payout.Filer.
+// Layout implements payout.Filer.
 func (c *client) Layout() string { return c.layout.Name }
 
-// Write is for payout.Filer.
+// Write implements payout.Filer.
 func (c *client) Write(id string, number int, at time.Time, lines []payout.FileLine) ([]byte, error) {
 	b := bankfile.Batch{ID: id, Sequence: number, At: at.In(c.zone), From: c.payer}
 	var list []bankfile.Line
@@ -153,7 +155,7 @@ func (c *client) line(l payout.FileLine) bankfile.Line {
 	}
 }
 
-// Answers is for payout.Filer.
+// Answers implements payout.Filer.
 func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
 	var answers []bankfile.Answer
 	format, err := bankfile.Detect(file)

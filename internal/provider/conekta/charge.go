@@ -14,10 +14,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (a *account) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
 
-// refusal is why an amount is not taken, or "".
+// refusal is why an amount is refused, or "".
 func refusal(local money.Amount) string {
 	switch {
 	case local.Currency != money.MXN:
@@ -28,7 +28,7 @@ func refusal(local money.Amount) string {
 	return ""
 }
 
-// Charge makes an order, unless there is one.
+// Charge makes an order, unless there is one already.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	missing := ""
 	switch {
@@ -64,14 +64,14 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	case made.reference() != r.Reference:
 		return pay.Outcome{Kind: pay.Unknown, Decline: "another_order"}
 	case r.Rail == oxxo && !made.paid() && !made.atOXXO():
-		// Nobody has seen the reference. If it cannot be canceled it expires.
+		// The shopper has not seen this reference. If it cannot be canceled, it expires.
 		a.cancel(ctx, string(made.ID))
 		return pay.Outcome{Kind: pay.Errored, Decline: "oxxo_not_enabled"}
 	}
 	return a.outcome(made, r.Rail, r.PageURL)
 }
 
-// one reads the answer that is an order.
+// one reads an answer that is an order.
 func one(reply provider.Reply) (order, *pay.Outcome) {
 	var o order
 	switch {
@@ -83,7 +83,7 @@ func one(reply provider.Reply) (order, *pay.Outcome) {
 	return o, nil
 }
 
-// Query asks for the order, or looks for the one with our reference.
+// Query reads the order by its id, or searches the list for our reference.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
 	if lost != nil {
@@ -92,7 +92,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(o, r.Rail, r.PageURL)
 }
 
-// ask is the order of a charge. The outcome is Missing when there is none.
+// ask reads the order of a charge. The outcome is Missing if there is none.
 func (a *account) ask(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
 	if !isID(r.ProviderRef) {
 		return a.find(ctx, r)
@@ -109,7 +109,7 @@ func (a *account) order(ctx context.Context, id string) (order, *pay.Outcome) {
 	if lost != nil {
 		return order{}, lost
 	}
-	if reply.Status == http.StatusNotFound { // proof in their own words only, and not in a gateway's
+	if reply.Status == http.StatusNotFound { // only Conekta's own error is proof, not a gateway's
 		var f failure
 		if read(reply.Body, &f) != nil || f.Object != "error" {
 			return order{}, provider.Broken()
@@ -123,13 +123,13 @@ func (a *account) order(ctx context.Context, id string) (order, *pay.Outcome) {
 	return o, lost
 }
 
-// A list is read in pages of the most they give, and not for ever.
+// A list is read in the largest pages that Conekta gives, up to a limit.
 const (
 	perPage  = 250
 	maxPages = 20
 )
 
-// lead is how far their clock may be behind ours.
+// lead is how far Conekta's clock may be behind ours.
 const lead = 10 * time.Minute
 
 type page struct {
@@ -138,8 +138,8 @@ type page struct {
 	Next    text               `json:"next_page_url"`
 }
 
-// find lists the orders since the payment was made, for the one with our
-// reference. The outcome is Missing when the list ends without it.
+// find searches the orders since the payment was made for our reference. The outcome is
+// Missing if the list ends without it.
 func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
 	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(r.Sent.Add(-lead).Unix())}}
 	if !r.Expires.IsZero() {
@@ -158,7 +158,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 			return order{}, provider.Broken()
 		}
 		for _, raw := range *list.Data {
-			var some struct { // others' orders are not ours to understand
+			var some struct { // others' orders may be malformed
 				Metadata json.RawMessage `json:"metadata"`
 			}
 			if read(raw, &some) != nil {
@@ -176,7 +176,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 		if !list.HasMore {
 			return order{}, &pay.Outcome{Kind: pay.Missing}
 		}
-		next, err := url.Parse(string(list.Next)) // its cursor alone: the address is theirs to choose
+		next, err := url.Parse(string(list.Next)) // use only its cursor: we do not follow an address from outside
 		if err != nil || next.Query().Get("next") == "" || next.Query().Get("next") == query.Get("next") {
 			return order{}, provider.Broken()
 		}
@@ -185,7 +185,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 	return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_orders"}
 }
 
-// Cancel ends an order that nobody has paid.
+// Cancel ends an unpaid order.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
 	switch {
@@ -205,8 +205,8 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	return provider.Ended(a.outcome(o, r.Rail, r.PageURL))
 }
 
-// cancel asks for the end; whether it came the order says. refused: it did not, for this
-// order cannot be ended so.
+// cancel requests the end of an order; the order's state shows whether it ended. refused
+// reports that this order cannot be canceled.
 func (a *account) cancel(ctx context.Context, id string) (refused bool) {
 	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{}, "")
 	return failed == nil && reply.Status >= http.StatusBadRequest && provider.Refused(reply.Status).Kind == pay.Errored

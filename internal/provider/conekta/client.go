@@ -9,10 +9,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// version is of the API; without it the account's own is taken.
+// version is the API version; without it Conekta uses the account's default.
 const version = "application/vnd.conekta-v2.2.0+json"
 
-// call makes one call; key is what a repetition has in common with it.
+// call makes one call; key is the idempotency key.
 func (a *account) call(ctx context.Context, method, path string, body any, key string) (provider.Reply, *pay.Outcome) {
 	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)
 	if unsent != nil {
@@ -26,12 +26,12 @@ func (a *account) call(ctx context.Context, method, path string, body any, key s
 	return provider.Do(a.Client, req)
 }
 
-// text is a word of theirs.
+// text is a short text of Conekta's.
 type text = provider.Text
 
 func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 
-// failure is an error as they write it.
+// failure is an error in Conekta's form.
 type failure struct {
 	Object  text `json:"object"`
 	Details []struct {
@@ -39,7 +39,7 @@ type failure struct {
 	} `json:"details"`
 }
 
-// refused is the outcome of a call that was answered with an error.
+// refused is the outcome of a call that got an error as its answer.
 func refused(reply provider.Reply) *pay.Outcome {
 	o := provider.Refused(reply.Status)
 	if reply.Status < 400 {
@@ -52,13 +52,13 @@ func refused(reply provider.Reply) *pay.Outcome {
 	return &o
 }
 
-// reason is the last word of a code: conekta.errors.processing.bank.declined.
+// reason is the last part of a code: conekta.errors.processing.bank.declined.
 func reason(code text) string {
 	word := string(code[strings.LastIndex(string(code), ".")+1:])
 	return word[:min(len(word), 64)]
 }
 
-// isID says whether s may be an id of theirs: it goes into addresses.
+// isID reports whether s can be one of Conekta's ids: they go into addresses.
 func isID(s string) bool {
 	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -1,61 +1,57 @@
-// Package conekta speaks to Conekta of Mexico: orders with one charge (SPEI,
-// cash at OXXO) or with a hosted checkout (cards). It is a client of one
-// account; it keeps nothing and decides nothing about payments.
+// Package conekta takes payments at Conekta of Mexico: orders with one charge (SPEI, cash
+// at OXXO) or with a hosted checkout (cards). It is a client of one account; it stores
+// nothing and makes no decisions about payments.
 //
 // # References
 //
-// Ours is in the order's metadata and is the charge's reference_id. What the
-// "search" of the orders looks at is not documented, so that it proves nothing:
-// an order is found by listing those made since the payment was, until the
-// shopper's time is over. Missing says that this list was read to its end and
-// had none; a list of more than five thousand is Unknown. With their id an order
-// is asked for itself.
+// Ours is in the order's metadata, and it is the charge's reference_id. It is not
+// documented which fields the orders' "search" covers, so it proves nothing. Instead we
+// find an order in the list of those made from the payment's creation until the shopper's
+// time ends. Missing means that this list was read to its end without a match; a list of
+// more than five thousand is Unknown. Once we know the order's id, we read the order
+// itself.
 //
-// The OpenAPI document has the header Idempotency-Key; which calls take it could
-// not be seen. It is sent with each charge and refund, and the orders are listed
-// before one is made. If a call does not take it, two charges of one reference
-// at the same moment make two orders, of which the shopper sees one.
+// The OpenAPI document has the header Idempotency-Key, but we could not see which calls
+// honor it. We send it with each charge and refund, and list the orders before we make one.
+// If a call does not honor it, two charges under one reference at the same moment make two
+// orders, of which the shopper sees one.
 //
-// A refund has no field for a reference of ours. Without their id a refund of
-// the whole is found by its amount, since there can be only one; a part of the
-// same amount is Unknown, and no refund of the amount is Missing. A part that is
-// asked for again rests on its key alone: where the key is not taken, or forgotten,
-// it is refused where it would exceed what was paid, and cannot be told apart
-// otherwise. So the caller repeats one only where it was proved not to have been
-// made. For the same want of a name, order.refunded and order.partially_refunded do
-// not say which refund they are of, and are not read as one.
+// A refund has no field for our reference. Without Conekta's id, a full refund is found by
+// its amount, since there can be only one; a partial refund of the same amount is Unknown,
+// and no refund of the amount is Missing. A repeated partial refund relies on its key
+// alone. If the key is not honored or was forgotten, Conekta refuses the refund only if it
+// would exceed the paid amount. So the caller repeats a partial refund only if it is proven
+// that it was not made. For the same reason order.refunded and order.partially_refunded do
+// not say which refund they are about, and are not read as refunds.
 //
 // # Cards
 //
-// The shopper pays on the checkout's page and may try other cards there: a
-// charge is open until one is paid or the page's time is over, and only then is
-// it declined, with the last reason. Pages are open for two days at least, which
-// is what the documentation of payment links has, and so longer than we wait:
-// Cancel ends them.
+// The shopper pays on the checkout's page and may try several cards there. A charge stays
+// open until one is paid or the page expires, and only then is it declined, with the last
+// reason. By the documentation of payment links, pages are open for at least two days,
+// which is longer than we wait: Cancel ends them.
 //
 // # Notifications
 //
-// DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body,
-// with a key that the account makes at /webhook_keys. There is no time in it:
-// an old notification only makes us ask for the order again, which is where all
-// that is told comes from. Disputes are order.charged_back, and a chargeback's own
-// events (charge.chargeback.created, updated, under_review, won and lost) where they
-// name the order: their payload is in none of the pages, and one that is seen in
-// other people's tests has an order_id. One that does not is left to the operator.
-// Their amount is not documented, so a chargeback is of all that is left; no call that
-// tells how one stands is documented either.
+// DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body, with a key
+// that the account makes at /webhook_keys. The signature covers no time: an old
+// notification only makes us read the order again, from which all facts come. Disputes are
+// order.charged_back, and a chargeback's own events (charge.chargeback.created, updated,
+// under_review, won and lost) if they name the order. Their payload is not documented; one
+// seen in other people's tests has an order_id. An event without it is left to the
+// operator. The amount is not documented, so a chargeback is of all that is left. No
+// documented call returns the state of a chargeback either.
 //
 // # Checked
 //
-// Against github.com/conekta/openapi (orders, charges, checkouts, refunds,
-// errors, lists), and the pages developers.conekta.com/docs: order, charge
-// (events, which have the status words), autenticación-webhooks,
-// reembolsar-orden. Error codes are from public integrations. Not checked, for
-// want of an account: what else than "pending" a refund's status is, and so
-// every other word is Unknown; which accounts get OXXO references and which
-// other networks', for which a reference of another network is refused; whether
-// a checkout's page ends when its order is canceled; which status an order gets
-// when a cash payment is reversed (charge.reversed).
+// Against github.com/conekta/openapi (orders, charges, checkouts, refunds, errors, lists),
+// and the pages developers.conekta.com/docs: order, charge (events, which have the
+// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public
+// integrations. Not checked, for lack of an account: which refund statuses exist besides
+// "pending", so every other one is Unknown; which accounts get OXXO references and which
+// get those of other networks, so a reference of another network is refused; whether a
+// checkout's page ends when its order is canceled; which status an order gets when a cash
+// payment is reversed (charge.reversed).
 package conekta
 
 import (
@@ -70,7 +66,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-const production = "https://api.conekta.io" // also for tests: the key decides
+const production = "https://api.conekta.io" // for tests too: the key decides
 
 // Credentials.
 const (
@@ -85,7 +81,7 @@ const (
 	card = "card.MEX"
 )
 
-// Adapter is Conekta.
+// Adapter is the adapter for Conekta.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "conekta",
@@ -121,7 +117,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	return &account{Account: a, base: a.Base(production, production), key: key, sign: sign}, nil
 }
 
-// publicKey reads a PEM, also one that was copied out of JSON with its \n.
+// publicKey reads a PEM, also one that was copied from JSON with literal \n.
 func publicKey(text string) *rsa.PublicKey {
 	block, _ := pem.Decode([]byte(strings.ReplaceAll(text, `\n`, "\n")))
 	if block == nil {
@@ -147,11 +143,11 @@ func (a *account) Check(ctx context.Context) error {
 	var list page
 	switch {
 	case reply.Status == http.StatusUnauthorized || reply.Status == http.StatusForbidden:
-		return errors.New("the key is refused")
+		return errors.New("the key is not valid")
 	case reply.Status != http.StatusOK:
 		return errors.New("the provider answers " + provider.Refused(reply.Status).Decline)
 	case read(reply.Body, &list) != nil || list.Data == nil:
-		return errors.New("the provider answers with something else than orders")
+		return errors.New("the provider's answer is not a list of orders")
 	}
 	return nil
 }

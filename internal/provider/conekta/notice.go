@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Notices reads an event and asks for the order that it is about.
+// Notices reads an event and then the order that it is about.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !a.signed(n) {
 		return nil, provider.ErrUnsigned
@@ -57,7 +57,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, nil
 	}
 	notice := pay.Notice{
-		// Of the order's state, which is what is read, and not of one of its events.
+		// The id is of the order's state, which is what we read, not of the event.
 		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
 		Account: a.ID, Reference: o.reference(), Body: n.Body,
 	}
@@ -65,19 +65,19 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return a.chargeback(notice, stage, string(event.Data.Object.ID)), nil
 	}
 	notice.Outcome = a.outcome(o, "", "")
-	if o.Status == "charged_back" { // told once, however often the order changes
+	if o.Status == "charged_back" { // reported once, however often the order changes
 		notice.ID, notice.Stage = string(o.ID)+"/charged_back", string(o.Status)
 		notice.Dispute, notice.Outcome.Message = true, charged
 	}
 	if notice.Outcome.Kind == pay.Awaiting {
-		return nil, nil // nothing has happened; where the shopper is sent is not for us to say here
+		return nil, nil // nothing has changed; the data to pay with is not a notice's
 	}
 	return []pay.Notice{notice}, nil
 }
 
-const charged = "the card's issuer takes the money back"
+const charged = "the card's issuer took the money back"
 
-// chargeback is what an event of a chargeback tells of the order that it names.
+// chargeback is the notice of a chargeback event for its order.
 func (a *account) chargeback(n pay.Notice, stage, id string) []pay.Notice {
 	n.ID = strings.Join([]string{"chargeback", provider.Exact(id, 64), provider.Exact(stage, 32)}, "/")
 	n.DisputeID, n.Stage = provider.Exact(id, 64), stage
@@ -96,7 +96,7 @@ func (a *account) chargeback(n pay.Notice, stage, id string) []pay.Notice {
 	return []pay.Notice{n}
 }
 
-// signed checks the signature of the body as it was sent.
+// signed checks the signature of the raw body.
 func (a *account) signed(n provider.Notification) bool {
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(n.Header.Get("Digest")))
 	if err != nil || len(n.Body) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// order is what we read of an order.
+// order is the part of an order that we read.
 type order struct {
 	ID       text            `json:"id"`
 	Livemode bool            `json:"livemode"`
@@ -50,7 +50,7 @@ type charge struct {
 	} `json:"refunds"`
 }
 
-// reference is ours, or "" in an order that somebody else made.
+// reference is ours, or "" in an order that another system made.
 func (o order) reference() string {
 	var m struct {
 		Reference text `json:"cascada_reference"`
@@ -68,7 +68,7 @@ func (o order) charges() []charge {
 	return o.Charges.Data
 }
 
-// paidWords are the states of money that came in, whatever became of it since.
+// paidWords are the statuses of orders that were paid, even if refunded since.
 var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
 
 func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
@@ -95,14 +95,14 @@ func (o order) local() (money.Amount, bool) {
 	return total, total.IsPositive()
 }
 
-// outcome is what became of an order. rail and pageURL are of the request, and
-// "" where an event told of the order.
+// outcome is the outcome of an order. rail and pageURL are the request's, and "" for an
+// event.
 func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 	out := pay.Outcome{ProviderRef: string(o.ID)}
 	switch {
 	case !isID(out.ProviderRef):
 		return *provider.Broken()
-	case o.Livemode != a.Live: // test money, or real money in tests
+	case o.Livemode != a.Live: // test money in production, or real money in tests
 		out.Kind, out.Decline = pay.Unknown, "wrong_environment"
 		return out
 	case o.paid():
@@ -118,7 +118,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 	case "", "pending_payment", "pre_authorized", "under_fraud_review", "pending_confirmation":
 		return a.awaiting(o, out, rail, pageURL)
 	case "declined":
-		if o.Checkout != nil && a.Now().Unix() < o.Checkout.Expires { // another card may do
+		if o.Checkout != nil && a.Now().Unix() < o.Checkout.Expires { // the shopper may try another card
 			return a.awaiting(o, out, rail, pageURL)
 		}
 		return a.declined(o, out)
@@ -136,7 +136,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 	return out
 }
 
-// awaiting says where the shopper learns how to pay, and with what.
+// awaiting says where and with what the shopper pays.
 func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.Outcome {
 	out.Kind = pay.Awaiting
 	if o.Checkout != nil {
@@ -173,8 +173,8 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 	return out
 }
 
-// atOXXO says whether a cash order can be paid at OXXO: an account without it
-// gets a reference for other networks.
+// atOXXO reports whether a cash order can be paid at OXXO: an account without OXXO gets a
+// reference for other networks.
 func (o order) atOXXO() bool {
 	for _, c := range o.charges() {
 		if strings.Contains(strings.ToLower(string(c.Method.Service+" "+c.Method.Store)), "oxxo") {
@@ -184,7 +184,7 @@ func (o order) atOXXO() bool {
 	return false
 }
 
-// declines by the last word of a charge's failure_code.
+// declines are by the last part of a charge's failure_code.
 var declines = provider.Declines{
 	"insufficient_funds":             provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
 	"expired_card":                   provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
@@ -200,13 +200,13 @@ var declines = provider.Declines{
 	"declined_by_3ds":                provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
 	"declined":                       provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
 	"card_declined":                  provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"call_issuer":                    provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants to be called first"),
-	"invalid_transaction":            provider.Soft(problem.CardDeclined, "invalid_transaction", "the card's issuer did not take the charge"),
+	"call_issuer":                    provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
+	"invalid_transaction":            provider.Soft(problem.CardDeclined, "invalid_transaction", "the card's issuer did not accept the charge"),
 	"processing_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
-	"international_card_not_allowed": provider.Soft(problem.CardDeclined, "foreign_card", "cards of other countries are not taken"),
+	"international_card_not_allowed": provider.Soft(problem.CardDeclined, "foreign_card", "foreign cards are not accepted"),
 }
 
-// declined takes the reason of the last try.
+// declined uses the reason of the last try.
 func (a *account) declined(o order, out pay.Outcome) pay.Outcome {
 	var last charge
 	for _, c := range o.charges() {
@@ -257,7 +257,7 @@ type orderRequest struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-// pageTime is for how long a page is open at least: their days are counted from
+// pageTime is the shortest time for which a page can be open: Conekta counts its days from
 // the next midnight.
 const pageTime = 72 * time.Hour
 

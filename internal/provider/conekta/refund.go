@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refund is what we read of a refund. Its amount is negative.
+// refund is the part of a refund that we read. Its amount is negative.
 type refund struct {
 	ID      text  `json:"id"`
 	Amount  int64 `json:"amount"`
@@ -19,7 +19,7 @@ type refund struct {
 	Status  text  `json:"status"`
 }
 
-// refunds are those of an order, and whether these are all.
+// refunds are an order's refunds; all reports whether the list is complete.
 func (o order) refunds() (list []refund, all bool) {
 	all = o.Charges == nil || !o.Charges.HasMore
 	for _, c := range o.charges() {
@@ -30,7 +30,7 @@ func (o order) refunds() (list []refund, all bool) {
 	return list, all
 }
 
-// of is how much a refund gives back.
+// of reports whether a refund is of that amount.
 func (r refund) of(amount money.Amount) bool {
 	return r.Amount == -amount.Minor || r.Amount == amount.Minor
 }
@@ -47,7 +47,7 @@ func newest(list []refund, amount money.Amount) (refund, bool) {
 	return last, found
 }
 
-// refundReason is one of theirs, by a word of ours.
+// refundReason is Conekta's code for a reason of ours.
 func refundReason(ours string) string {
 	switch {
 	case strings.Contains(ours, "customer"), strings.Contains(ours, "client"):
@@ -60,8 +60,8 @@ func refundReason(ours string) string {
 	return "other"
 }
 
-// Refund gives money of an order back. A refund of the whole that is there
-// already is the one; of a part the idempotency key has to tell.
+// Refund refunds an order. If there is a full refund already, it is the one; for a partial
+// refund we rely on the idempotency key.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	o, lost := a.ask(ctx, r.Charge)
 	switch {
@@ -105,7 +105,7 @@ func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outco
 	switch {
 	case !isID(out.ProviderRef) || !done.of(r.Local):
 		return *provider.Broken()
-	case done.Status == "": // older versions list what is done
+	case done.Status == "": // older API versions list only completed refunds
 		out.Kind = pay.Approved
 	case done.Status == "pending":
 		out.Kind = pay.Awaiting
@@ -116,7 +116,7 @@ func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outco
 	return out
 }
 
-// QueryRefund looks through the order's refunds.
+// QueryRefund searches the order's refunds.
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	o, lost := a.ask(ctx, r.Charge)
 	if lost != nil {

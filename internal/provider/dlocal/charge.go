@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// order asks for a payment (reference: Create payment).
+// order is the request for a payment (reference: Create payment).
 type order struct {
 	Amount          json.Number `json:"amount"`
 	Currency        string      `json:"currency"`
@@ -35,8 +35,8 @@ type payer struct {
 	IP       string `json:"ip,omitempty"`
 }
 
-// Charge creates a payment. The reference is its order id, which dLocal takes
-// once, and its idempotency key.
+// Charge creates a payment. Our reference is its order id, which dLocal accepts once, and
+// its idempotency key.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	m, served := methods[r.Rail]
 	switch {
@@ -52,7 +52,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		MethodID: m.id, Flow: "REDIRECT", OrderID: r.Reference, NotificationURL: a.NotificationURL, CallbackURL: r.PageURL,
 		Payer: payer{r.Buyer.Name, r.Buyer.Email, r.Buyer.Document, r.Buyer.Phone, r.Buyer.IP},
 	}
-	// Without the document only dLocal's own page can go on: it asks for it.
+	// Without the document only dLocal's own page works: it asks for it.
 	if m.direct && r.Buyer.Document != "" {
 		ask.Flow, ask.CallbackURL = "DIRECT", ""
 	}
@@ -67,13 +67,13 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(r, p)
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (a *account) Takes(rail string, local money.Amount) bool {
 	_, served := methods[rail]
 	return served && sendable(local)
 }
 
-// refused is what an answer says that is not a payment (reference: Payments HTTP
+// refused is the outcome of an answer that is not a payment (reference: Payments HTTP
 // Errors).
 func (a *account) refused(ctx context.Context, r provider.Request, reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
@@ -84,22 +84,22 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 	}
 	switch reply.code() {
 	case 5005:
-		return declined(problem.FraudBlocked, "document_irregular", "the shopper's document is not in order at the tax office")
+		return declined(problem.FraudBlocked, "document_irregular", "the tax office does not accept the shopper's document")
 	case 5006:
 		return declined(problem.FraudBlocked, "shopper_limit", "the shopper has reached a limit")
 	case 5009:
-		// Ours, from a call that nobody heard the answer of.
+		// Ours, from a call whose answer was lost.
 		if o := a.Query(ctx, r); o.Kind != pay.Missing {
 			return o
 		}
 		return pay.Outcome{Kind: pay.Unknown, Decline: "duplicate_order"}
 	case 5014:
-		return declined(problem.FraudBlocked, "shopper_blocked", "the payment was refused for risk")
+		return declined(problem.FraudBlocked, "shopper_blocked", "the payment was refused as a risk")
 	}
 	return provider.Refused(reply.Status)
 }
 
-// Query asks for the payment, by dLocal's id where it is known.
+// Query reads the payment, by dLocal's id if it is known.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		found, o := a.find(ctx, r)
@@ -115,7 +115,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(r, p)
 }
 
-// find asks for a payment under our reference (reference: Retrieve an order).
+// find reads a payment by our reference (reference: Retrieve an order).
 func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Outcome) {
 	reply, failed := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(r.Reference), "", nil)
 	if failed != nil {
@@ -133,14 +133,14 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Ou
 	}
 	o.ID = o.PaymentID
 	outcome := a.outcome(r, o.payment)
-	if outcome.Kind == pay.Unknown && outcome.ProviderRef == "" { // not the order that was asked for
+	if outcome.Kind == pay.Unknown && outcome.ProviderRef == "" { // not the requested order
 		return payment{}, outcome
 	}
 	return o.payment, outcome
 }
 
-// payment asks for one by its id. That it is not found proves nothing: dLocal
-// gave us the id, and forgets after a year.
+// payment reads a payment by its id. A 404 proves nothing: dLocal gave us the id, and
+// forgets payments after a year.
 func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome) {
 	reply, failed := a.call(ctx, http.MethodGet, "/payments/"+url.PathEscape(id), "", nil)
 	if failed != nil {
@@ -155,7 +155,7 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	return p, nil
 }
 
-// asked is the outcome of a question that got no good answer: it proves nothing.
+// asked is the outcome of a failed query: it proves nothing.
 func asked(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
 		return provider.Unknown("broken_answer")
@@ -163,7 +163,7 @@ func asked(reply reply) pay.Outcome {
 	return provider.Unknown(provider.Refused(reply.Status).Decline)
 }
 
-// Cancel ends a payment that is pending. A page for a card cannot be ended.
+// Cancel ends a pending payment. A card page cannot be ended.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		found, o := a.find(ctx, r)
@@ -183,13 +183,13 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case reply.read(&p):
 		return provider.Ended(a.outcome(r, p))
-	case provider.Refused(reply.Status).Kind == pay.Errored: // it may be over already
+	case provider.Refused(reply.Status).Kind == pay.Errored: // it may have ended already
 		return provider.Kept(a.Query(ctx, r))
 	}
 	return provider.Ended(a.Query(ctx, r))
 }
 
-// outcome is a payment in our words.
+// outcome is a payment in our terms.
 func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	if !identifier.MatchString(p.ID) || p.OrderID != r.Reference {
 		return provider.Unknown("broken_answer")
@@ -221,12 +221,12 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 
 var clabe = regexp.MustCompile(`^[0-9]{18}$`)
 
-// form is where the shopper pays, and what our page has to show there.
+// form is where the shopper pays, and the data that our page shows.
 func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	var d pay.PaymentData
 	switch m := methods[r.Rail]; {
 	case !m.direct:
-	case m.id == "PQ": // its barcode is the picture of the code
+	case m.id == "PQ": // its barcode is an image of the code
 		d.QRCode = provider.Exact(p.Ticket.Number, 1000)
 	case m.id == "SE":
 		if clabe.MatchString(p.Transfer.Account) {

@@ -33,13 +33,13 @@ func sign(secret, login, date string, body []byte) string {
 // reply is an answer of dLocal's.
 type reply struct{ provider.Reply }
 
-// read decodes the answer of a call that did what it was asked for.
+// read decodes the answer of a successful call.
 func (r reply) read(into any) bool {
 	return (r.Status == http.StatusOK || r.Status == http.StatusCreated) && json.Unmarshal(r.Body, into) == nil
 }
 
-// code is dLocal's own error code; 0 when the answer has none, and so may come
-// from anything between us and dLocal.
+// code is dLocal's own error code; 0 if there is none, in which case the answer may come
+// from a gateway.
 func (r reply) code() int {
 	var e struct {
 		Code int `json:"code"`
@@ -50,8 +50,8 @@ func (r reply) code() int {
 	return e.Code
 }
 
-// call sends a signed request. key is the idempotency key, "" for a question;
-// body is nil for none.
+// call sends a signed request. key is the idempotency key, "" for a query; body is nil for
+// none.
 func (a *account) call(ctx context.Context, verb, path, key string, body any) (reply, *pay.Outcome) {
 	req, unsent := provider.NewRequest(ctx, verb, a.base+path, body)
 	if unsent != nil {
@@ -88,7 +88,7 @@ func sent(req *http.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// payment is dLocal's payment object, as far as we read it.
+// payment is the part of dLocal's payment object that we read.
 type payment struct {
 	ID       string        `json:"id"`
 	OrderID  string        `json:"order_id"`
@@ -116,15 +116,15 @@ type payment struct {
 	Refunds *[]refund `json:"refunds"`
 }
 
-// sendable reports whether dLocal takes an amount. Its country pages say how many
-// decimals: none in Colombia, whose peso has two in ISO 4217, and ISO's elsewhere.
+// sendable reports whether dLocal accepts an amount's decimals. By its country pages
+// Colombia has none, although ISO 4217 gives its peso two; elsewhere they are ISO's.
 func sendable(local money.Amount) bool {
 	return local.IsPositive() && (local.Currency != money.COP || local.Minor%100 == 0)
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// instant reads a time in the forms that dLocal writes.
+// instant reads a time in any of dLocal's formats.
 func instant(text string) (time.Time, bool) {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05.000-0700"} {
 		if t, err := time.Parse(form, text); err == nil {

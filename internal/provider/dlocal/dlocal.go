@@ -1,91 +1,91 @@
-// Package dlocal charges (API 2.1) and pays out (Payouts v3) at dLocal: one contract for most
-// of Latin America. It takes no card numbers.
+// Package dlocal charges (API 2.1) and pays out (Payouts v3) at dLocal: one contract for
+// most of Latin America. It takes no card numbers.
 //
-// Where dLocal lets us show the code ourselves and the shopper's document is
-// known, it does (flow DIRECT): Pix, boleto, SPEI, OXXO, Pago Fácil. Everything
-// else is a page of dLocal's (flow REDIRECT): cards, so that no number passes
-// through here, and vouchers that need more than our page can show (an Efecty
-// agreement, a PagoEfectivo ticket).
+// If dLocal lets us show the code and we know the shopper's document, our page shows it
+// (flow DIRECT): Pix, boleto, SPEI, OXXO, Pago Fácil. Everything else is on dLocal's page
+// (flow REDIRECT): cards, so that no card number passes through here, and vouchers that
+// need more than our page can show (an Efecty agreement, a PagoEfectivo ticket).
 //
-// How a chargeback stands is asked under dLocal's id of it (docs: Chargebacks, retrieve
-// a chargeback; reference: chargeback status).
+// A chargeback is queried by dLocal's id (docs: Chargebacks, retrieve a chargeback;
+// reference: chargeback status).
 //
-// Checked against dLocal's documentation (docs.dlocal.com: security, payments,
-// payment status codes, HTTP errors, orders, refunds, chargebacks, notifications
-// and the pages of Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what
-// those excerpts cut off, the documentation's older sources on GitHub,
-// fmazzoli-dlocal/documentation): headers and signature, the fields of payments,
-// orders, refunds, tickets and bank transfers, every status and error code below,
-// the method ids. Others saw in the sandbox that an address which does not exist
-// answers 404 without a code (shhac/agent-dlocal): such a 404 proves nothing.
+// Checked against dLocal's documentation (docs.dlocal.com: security, payments, payment
+// status codes, HTTP errors, orders, refunds, chargebacks, notifications and the pages of
+// Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what those excerpts cut off, the
+// documentation's older sources on GitHub, fmazzoli-dlocal/documentation): headers and
+// signature, the fields of payments, orders, refunds, tickets and bank transfers, every
+// status and error code below, the method ids. In the sandbox, others saw an unknown
+// address answer 404 without a code (shhac/agent-dlocal), so such a 404 proves nothing.
 //
-// Not checked, since only an account can tell:
-//   - how long X-Idempotency-Key is remembered. A charge that comes after that
-//     meets "order id is duplicated" (5009), and becomes a question;
-//   - whether a payment that is read again still carries its ticket and a list of
-//     its refunds. A refund's description is in its object (reference: The refund
-//     object), order_refund_id in older sources alone; one that cannot be told apart
-//     is Unknown, never missing, and whether it was made is for the idempotency key
-//     to tell. The address of the search by order_refund_id is in none of the
-//     excerpts, so it is not used;
-//   - which fields a refund's notification has: "not all of them are necessarily
-//     sent" (docs: Refunds). Where our reference or the amount is missing, the
-//     refund is asked for;
-//   - whether X-Date of a notification is of its first try or of this one: see
+// Not checked, because only an account can show it:
+//   - how long dLocal remembers an X-Idempotency-Key. A charge after that gets "order id is
+//     duplicated" (5009), and becomes a query;
+//   - whether a payment that is read again still carries its ticket and a list of its
+//     refunds. A refund's description is in its object (reference: The refund object),
+//     order_refund_id in older sources alone; a refund without such a name is Unknown,
+//     never Missing, and we rely on the idempotency key. The address of the search by
+//     order_refund_id is in none of the excerpts, so it is not used;
+//   - which fields a refund's notification has: "not all of them are necessarily sent"
+//     (docs: Refunds). If our reference or the amount is missing, we query the refund;
+//   - whether a notification's X-Date is the time of its first try or of this one: see
 //     maxAge;
-//   - the paths for ending a payment (the reference has "Cancel a cash payment";
-//     its path is from a third party's OpenAPI file) and that it takes transfers;
-//   - Servipag, Webpay, Abitab, Redpagos, Pago Express, Punto Pago, Clave and OCA:
-//     in the older sources only.
+//   - the paths for ending a payment (the reference has "Cancel a cash payment"; its path
+//     is from a third party's OpenAPI file) and that it takes transfers;
+//   - Servipag, Webpay, Abitab, Redpagos, Pago Express, Punto Pago, Clave and OCA: in the
+//     older sources only.
 //
-// There is no field for when the shopper's time ends: what is left over is
-// canceled by us.
+// There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
 //
 // # Payouts
 //
-// A payout is one call, POST /payouts/v3. Our reference is its external_id, which dLocal takes
-// once: a second call is refused with 5011 and becomes a question, never a rejection. The
-// credentials are a client's of OAuth and not those of the charges. A token lives 180 seconds;
-// all calls of an account share it, and one of them at a time renews it, 30 seconds early.
+// A payout is one call, POST /payouts/v3. Our reference is its external_id, which dLocal
+// accepts once: a second call is refused with 5011 and becomes a query, never a rejection.
+// The credentials are those of an OAuth client, not those for charges. A token lives 180
+// seconds; all calls of an account share it, and one of them at a time renews it, 30
+// seconds early.
 //
-//   - Only the first call under a reference proves something by its refusal. 401, 403, 429, 5014
-//     (no funds) and other reasons of the account hand the payout on; 5012, 5013 and 5015 are the
-//     beneficiary's. 5011, everything from 7000 on, and what has no code of dLocal's prove
-//     nothing.
-//   - DELIVERED is on its way. PAID and REJECTED end a payout; why one is REJECTED is told in
-//     words that are not documented. CANCELLED is a person's decision in the dashboard, so no
-//     other account pays it.
-//   - 5009 to a question proves absence, five minutes after the last call.
-//   - Notifications: their signature is not documented, so the payout is asked about.
-//   - A document tells whether its holder is a person (B2C) or a company (B2B): dLocal wants to
-//     know. How they differ is each country's tax office's rule, not a page of dLocal's. What a
-//     payout is for is agreed with dLocal, so the operator says it (purpose).
-//   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page of Brazil
-//     writes other keys is cut off.
-//   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment), which our
-//     wallets do not have. Paraguay's documents do not tell CI and RUC apart; Guatemala's form of
-//     accounts, and the other countries' pages, could not be read.
+//   - A refusal proves something only for the first call under a reference. 401, 403, 429,
+//     5014 (no funds) and other reasons of the account pass the payout to another account;
+//     5012, 5013 and 5015 lie with the beneficiary. 5011, all codes from 7000 on, and
+//     answers without a code prove nothing.
+//   - DELIVERED is on its way. PAID and REJECTED end a payout; the reasons for REJECTED are
+//     not documented. CANCELLED is a person's decision in the dashboard, so no other
+//     account pays it.
+//   - 5009 in answer to a query proves absence, five minutes after the last call.
+//   - Notifications: their signature is not documented, so the payout is queried.
+//   - A document shows whether its holder is a person (B2C) or a company (B2B), which
+//     dLocal requires. The difference follows each country's tax office, not a page of
+//     dLocal's. The purpose of payouts is agreed with dLocal, so the operator sets it
+//     (purpose).
+//   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page for
+//     Brazil writes other keys is cut off.
+//   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment),
+//     which our wallets do not have. Paraguay's documents do not tell CI and RUC apart;
+//     Guatemala's form of accounts, and the other countries' pages, could not be read.
 //
-// Checked, in stored copies of which most show a page's beginning alone, in
-// docs.dlocal.com/reference: security-payouts-v3 (the token), get-payout-v3 (the
-// question by external_id, up to 100 characters), payout-status-v3, error-codes-payouts-v3,
-// notification-parameters-payouts-v3 (the payout object), environments-payouts-v3 (a Pix payout
-// in full); in /docs: the pages argentina-, brazil-, chile-, mexico- and uruguay-payouts-v3
-// (mandatory fields, decimals, documents), mexico-payouts (codes of banks).
+// Checked, in stored copies that mostly show only the beginning of a page, in
+// docs.dlocal.com/reference: security-payouts-v3 (the token), get-payout-v3 (the query by
+// external_id, up to 100 characters), payout-status-v3, error-codes-payouts-v3,
+// notification-parameters-payouts-v3 (the payout object), environments-payouts-v3 (a Pix
+// payout in full); in /docs: the pages argentina-, brazil-, chile-, mexico- and
+// uruguay-payouts-v3 (mandatory fields, decimals, documents), mexico-payouts (codes of
+// banks).
 //
-// Only an account can tell:
-//   - that POST has the address of the question, which third parties say too; the address of the
-//     balance, which is third parties' alone; whether a header X-Version is wanted, as third
-//     parties send it;
-//   - what a refused call does with its external_id, and for how long one is remembered: a
-//     payout that was refused is sent again under another reference;
-//   - whether PAID may change. No status and no page tells of a return: should a paid payout be
-//     REJECTED later, the operator is told that it does not fit;
+// Only an account can show:
+//   - whether POST has the address of the query, as third parties say too; the address of
+//     the balance, known only from third parties; whether the header X-Version is required,
+//     as third parties send it;
+//   - what a refused call does with its external_id, and for how long dLocal remembers one:
+//     a payout that was refused is sent again under another reference;
+//   - whether PAID may change. No status and no page mentions returns: if a paid payout is
+//     REJECTED later, it is reported to the operator as contradictory;
 //   - CHECKING for an account's type (SAVINGS is shown); in which form codes of Chile's and
 //     Uruguay's banks are taken (016 or 16); whether a company's Pix has other mandatory
 //     fields; the full list of purposes;
-//   - whether amount_to_pay is what arrives: it is read so, and before the amount of the order;
-//   - what a report of payouts has: the dashboard's list is described, no file is.
+//   - whether amount_to_pay is what arrives: we read it so, in preference to the order's
+//     amount;
+//   - what a report of payouts contains: the documents describe the dashboard's list, but
+//     no file.
 package dlocal
 
 import (
@@ -101,15 +101,15 @@ const (
 	sandbox    = "https://sandbox.dlocal.com"
 )
 
-// method is how dLocal knows a rail.
+// method is dLocal's name for a rail.
 type method struct {
 	id      string // payment_method_id
 	country string // alpha-2
-	direct  bool   // our page shows what the shopper needs
+	direct  bool   // our page shows the data to pay with
 }
 
-// methods are the rails that dLocal's documentation has an id for. A card rail of
-// one brand is asked for by that brand's id, all others by CARD.
+// methods are the rails for which dLocal's documentation has an id. A card rail of one
+// brand uses that brand's id, all others CARD.
 var methods = map[string]method{
 	"pix.BRA":                {"PQ", "BR", true},
 	"boleto.BRA":             {"BL", "BR", true},
@@ -153,14 +153,14 @@ var methods = map[string]method{
 	"card.GTM":               {"CARD", "GT", false},
 }
 
-// Adapter is dLocal.
+// Adapter is the adapter for accounts at dLocal that take payments.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "dlocal",
 		Fields: []provider.Field{
 			{Name: "login", Doc: "Merchant Dashboard, Settings, Integration: X-Login", Public: true},
 			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},
-			{Name: "secretKey", Doc: "Merchant Dashboard, Settings, Integration: the secret key, which signs"},
+			{Name: "secretKey", Doc: "Merchant Dashboard, Settings, Integration: the secret key for signatures"},
 		},
 		Rails: provider.Rails(methods, "pix.BRA"),
 		Open:  open,
@@ -186,7 +186,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	}, nil
 }
 
-// Check asks for the methods of a country, which every account may.
+// Check lists the payment methods of a country, which every account may.
 func (a *account) Check(ctx context.Context) error {
 	reply, failed := a.call(ctx, http.MethodGet, "/payments-methods?country=BR", "", nil)
 	if failed != nil {
@@ -197,11 +197,11 @@ func (a *account) Check(ctx context.Context) error {
 	}
 	switch {
 	case reply.Status == http.StatusForbidden:
-		return errors.New("login or trans key are not known, or this server's address is not on the account's list")
+		return errors.New("the login or the trans key is not known, or this server's address is not on the account's list")
 	case reply.Status == http.StatusBadRequest:
 		return errors.New("the request was refused: the secret key may be another account's")
 	case !reply.read(&list):
-		return errors.New("the answer is not the list of methods that was asked for")
+		return errors.New("the answer is not a list of payment methods")
 	}
 	return nil
 }

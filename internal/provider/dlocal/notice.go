@@ -15,20 +15,19 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// How old a notification may be, and how far its clock may be ahead. dLocal
-// tries for four days and six hours, and does not say whether a later try is
-// dated anew. One that is sent again by somebody else changes nothing: it is the
-// same news, with the same id.
+// How old a notification may be, and how far its clock may be ahead. dLocal retries for
+// four days and six hours, and does not say whether a retry gets a new date. A replay by
+// somebody else changes nothing: it has the same contents and so the same id.
 const (
 	maxAge   = 5 * 24 * time.Hour
 	maxAhead = 10 * time.Minute
 )
 
-// maxBody bounds what is read of a notification.
+// maxBody is the most bytes that are read of a notification.
 const maxBody = 1 << 20
 
-// news is what a notification may tell of: a payment, a refund or a chargeback.
-// The last two name their payment.
+// news is what a notification may report: a payment, a refund or a chargeback. The last two
+// name their payment.
 type news struct {
 	payment
 	PaymentID  string        `json:"payment_id"`
@@ -39,8 +38,8 @@ type news struct {
 	Text       string        `json:"description"`
 }
 
-// Notices reads a notification: a signed payment, refund or chargeback, with no
-// id of its own. Its id is made of what it tells.
+// Notices reads a notification: a signed payment, refund or chargeback. It has no id of its
+// own, so one is made from its contents.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !a.signed(n) {
 		return nil, provider.ErrUnsigned
@@ -66,7 +65,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, errors.New("dlocal notification: no order id")
 	}
 	notice.Outcome = a.outcome(provider.Request{Reference: told.OrderID}, told.payment)
-	if notice.Outcome.Kind == pay.Awaiting { // it says nothing that the answer of the call did not
+	if notice.Outcome.Kind == pay.Awaiting { // it adds nothing to the answer of the call
 		return nil, nil
 	}
 	return []pay.Notice{notice}, nil
@@ -87,21 +86,21 @@ func (a *account) signed(n provider.Notification) bool {
 	return ok && age <= maxAge && age >= -maxAhead
 }
 
-// refund is the refund that a notification tells of.
+// refund is the refund that a notification reports.
 func (n news) refund() refund {
 	return refund{
 		ID: n.ID, PaymentID: n.PaymentID, OrderID: n.RefundName, Description: n.Text, Amount: n.Amount, Currency: n.Currency, Status: n.Status,
 	}
 }
 
-// ofRefund reports whether a notification that names a payment is of a refund, and
-// not of a chargeback: by its name, which is ours, or by dLocal's id.
+// ofRefund reports whether a notification that names a payment is about a refund and not a
+// chargeback: it has our reference, or dLocal's id for a refund.
 func (a *account) ofRefund(told news) bool {
 	return told.refund().name() != "" || strings.HasPrefix(told.ID, "REF") && told.ReasonCode == ""
 }
 
-// refundNotice tells what became of a refund. dLocal does not promise to send all
-// of its fields: where the name or the amount is missing, it is asked.
+// refundNotice reports the result of a refund. dLocal does not promise to send all fields:
+// if our reference or the amount is missing, we query the refund.
 func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
 	f := told.refund()
 	if f.name() == "" || f.Amount == "" || f.Currency == "" {
@@ -124,11 +123,11 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 	return []pay.Notice{notice}, nil
 }
 
-// disputed notes how a chargeback stands; false where no money moves by it, or nobody
-// knows the word.
+// disputed writes the state of a chargeback to n; false if it moves no money, or its status
+// is unknown.
 func (a *account) disputed(told news, n *pay.Notice) bool {
 	switch told.Status {
-	case "PENDING", "COMPLETED": // announced, or executed: it may be contested still
+	case "PENDING", "COMPLETED": // announced or executed: it may still be contested
 		n.Dispute = true
 	case "DISPUTE_RECEIVED", "IN_DISPUTE":
 		n.Dispute, n.Reviewing = true, true
@@ -152,7 +151,7 @@ func (a *account) disputed(told news, n *pay.Notice) bool {
 	return true
 }
 
-// QueryDispute asks how a chargeback stands.
+// QueryDispute returns the state of a chargeback.
 func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	if !identifier.MatchString(r.ID) {
 		return n, false
@@ -169,15 +168,15 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 	return n, a.disputed(told, &n)
 }
 
-// chargeback reads what the issuer does about a payment. dLocal's refunds and
-// chargebacks look alike: what has no word that only a chargeback has is left
-// alone, and comes again when the money moves.
+// chargeback reads what the issuer does about a payment. dLocal's refunds and chargebacks
+// look alike: a notification with no status that only chargebacks have is ignored; another
+// one comes when the money moves.
 func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
 	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
 	if (told.Status == "PENDING" || told.Status == "CANCELLED") && !mine || !a.disputed(told, &notice) {
 		return nil, nil
 	}
-	if notice.Reference == "" { // older notifications name the payment alone
+	if notice.Reference == "" { // older notifications name only the payment
 		p, failed := a.payment(ctx, told.PaymentID)
 		if failed != nil || p.ID != told.PaymentID {
 			return nil, provider.ErrUnreachable

@@ -215,7 +215,7 @@ func TestStatuses(t *testing.T) {
 		f.Must(r.Reference).word = word
 		wantPayout(t, word, s.Query(context.Background(), r), want.kind, want.code)
 		if words := line.Words(); len(words) != want.words {
-			t.Errorf("%s: the operator is told %q", word, words)
+			t.Errorf("%s: reported to the operator: %q", word, words)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestARejectionWithAFinerCodeIsToldToTheOperator(t *testing.T) {
 		f.fine = fine
 		wantPayout(t, fine, s.Send(context.Background(), r), pay.PayoutRejected, "rejected")
 		if got := line.Words(); len(got) != words {
-			t.Errorf("%q: the operator is told %q", fine, got)
+			t.Errorf("%q: reported to the operator: %q", fine, got)
 		}
 	}
 }

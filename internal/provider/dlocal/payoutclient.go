@@ -12,30 +12,30 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// early is how long before its end a token is not used any more: a call that takes it then
-// may take as long as any call does.
+// early is how long before its end a token is no longer used: a call with it may take that
+// long.
 const early = 30 * time.Second
 
-// sender is an account that pays out. Its credentials are not those of an account that takes
-// payments, and nothing is signed with them.
+// sender is an account that pays out. Its credentials differ from those of an account that
+// takes payments, and its calls are not signed.
 type sender struct {
 	provider.Account
 	base, id, secret, purpose string
 
-	renewals provider.Turns // one at a time; whoever has it owns what follows
+	renewals provider.Turns // one at a time; the holder of the turn owns what follows
 	token    string
-	until    time.Time // when the token is renewed
+	until    time.Time // when to renew the token
 }
 
-// grant asks for a token (reference: Security, Payouts v3).
+// grant is the request for a token (reference: Security, Payouts v3).
 type grant struct {
 	Type   string `json:"grant_type"`
 	ID     string `json:"client_id"`
 	Secret string `json:"client_secret"`
 }
 
-// bearer is the token of a call; kept where it was there before. The outcome is of a call that
-// has none, and so does not leave.
+// bearer is the token for a call; kept means that it existed before. The outcome is set if
+// there is no token, so that the call does not leave.
 func (s *sender) bearer(ctx context.Context) (token string, kept bool, failed *pay.Outcome) {
 	done, err := s.renewals.Take(ctx, "")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *sender) bearer(ctx context.Context) (token string, kept bool, failed *p
 	return token, false, nil
 }
 
-// renew asks for a token, and how long it lives from when it was asked for.
+// renew gets a token, and its lifetime counted from the request.
 func (s *sender) renew(ctx context.Context) (token string, life time.Duration, reason string) {
 	req, failed := provider.NewRequest(ctx, http.MethodPost, s.base+"/oauth/token", grant{"client_credentials", s.id, s.secret})
 	if failed != nil {
@@ -80,7 +80,7 @@ func (s *sender) renew(ctx context.Context) (token string, life time.Duration, r
 	return t.Token, time.Duration(min(max(t.Life, 0), 3600)) * time.Second, ""
 }
 
-// forget drops a token, unless another one has taken its place; "" is whichever there is.
+// forget drops a token unless it was replaced; "" drops any.
 func (s *sender) forget(ctx context.Context, token string) {
 	done, err := s.renewals.Take(ctx, "")
 	if err != nil {
@@ -92,13 +92,14 @@ func (s *sender) forget(ctx context.Context, token string) {
 	}
 }
 
-// refusedUs reports whether an answer says that it does not know us, so that nothing was done.
+// refusedUs reports whether an answer rejects our credentials, which proves that nothing
+// was done.
 func (r reply) refusedUs() bool {
 	return r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden
 }
 
-// call makes a call with a token. One that was kept may be refused, since clocks differ: then
-// the call is made once more with a new one.
+// call makes a call with a token. A kept token may be refused, because clocks differ: then
+// the call is repeated with a new one.
 func (s *sender) call(ctx context.Context, verb, path string, body any) (reply, *pay.Outcome) {
 	for again := false; ; again = true {
 		token, kept, failed := s.bearer(ctx)
@@ -123,7 +124,7 @@ func (s *sender) call(ctx context.Context, verb, path string, body any) (reply, 
 	}
 }
 
-// presence is whether there is a payout.
+// presence says whether there is a payout.
 type presence int
 
 const (
@@ -132,8 +133,8 @@ const (
 	gone
 )
 
-// find asks for a payout under our reference (reference: Get payout, v3). Gone is dLocal's own
-// word for it: a status alone may be anything's between us.
+// find reads a payout by our reference (reference: Get payout, v3). Only dLocal's own code
+// means gone: a status alone may come from a gateway.
 func (s *sender) find(ctx context.Context, reference string) (payoutReply, presence) {
 	answer, failed := s.call(ctx, http.MethodGet, "/payouts/v3?"+url.Values{"external_id": {reference}}.Encode(), nil)
 	switch {
@@ -148,13 +149,13 @@ func (s *sender) find(ctx context.Context, reference string) (payoutReply, prese
 	return payoutReply{}, unsure
 }
 
-// payout is the payout of an answer, false where it is not the one that was asked for.
+// payout is the payout of an answer, false if it is not the requested one.
 func (r reply) payout(reference string) (found payoutReply, ok bool) {
 	ok = r.read(&found) && found.ExternalID == reference && identifier.MatchString(found.ID)
 	return found, ok
 }
 
-// payoutReply is dLocal's payout object, as far as we read it (reference: Notification
+// payoutReply is the part of dLocal's payout object that we read (reference: Notification
 // parameters, v3).
 type payoutReply struct {
 	ID            string        `json:"id"`

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Notices reads a notification of a payout. How it is signed is not documented, so nothing of it
-// is believed but which payout it is about: that one is asked for.
+// Notices reads a notification of a payout. Its signature is not documented, so we trust
+// only which payout it names, and query that one.
 func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	if len(n.Body) == 0 || len(n.Body) > maxBody {
 		return nil, provider.ErrUnsigned
@@ -20,7 +20,7 @@ func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.Pa
 		ExternalID string `json:"external_id"`
 	}
 	if err := json.Unmarshal(n.Body, &told); err != nil {
-		return nil, errors.New("dlocal: the notification is no payout")
+		return nil, errors.New("dlocal: the notification is not a payout")
 	}
 	reference := provider.Exact(told.ExternalID, 100)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
@@ -29,7 +29,7 @@ func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.Pa
 	found, state := s.find(ctx, reference)
 	switch state {
 	case gone:
-		return nil, nil // a stranger's, and a question finds out what is ours
+		return nil, nil // it may be a stranger's; a query finds out whether the payout is ours
 	case unsure:
 		return nil, fmt.Errorf("dlocal: payout of the notification: %w", provider.ErrUnreachable)
 	}

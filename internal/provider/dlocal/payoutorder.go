@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// payoutOrder is the body of POST /payouts/v3. The amount is in the currency of the
-// destination: without currency_to_pay that is what arrives.
+// payoutOrder is the body of POST /payouts/v3. The amount is in the destination's currency:
+// without currency_to_pay, that is the amount that arrives.
 type payoutOrder struct {
 	ExternalID      string      `json:"external_id"`
 	MethodID        string      `json:"payment_method_id"`
@@ -48,26 +48,26 @@ type instantAccount struct {
 	ID string `json:"id"` // the Pix key
 }
 
-// holder is who a document belongs to: its type, "" where dLocal asks for none, and whether
-// it is a company's.
+// holder is the holder of a document: its type, "" if dLocal requires none, and whether it
+// is a company.
 type holder struct {
 	document string
 	company  bool
 }
 
-// corridor is how dLocal pays to a rail.
+// corridor is how dLocal pays out on a rail.
 type corridor struct {
 	country string // alpha-2
 	alpha3  string
 	instant bool // by INSTANT_PAYMENT, to a key; by BANK_TRANSFER otherwise
 	needs   []pay.HolderField
 	both    bool // a company has a first and a last name too
-	// identify reads a document, false for one that this country does not have.
+	// identify reads a document, false if this country has no such document.
 	identify func(id string) (holder, bool)
 }
 
-// corridors are the rails whose mandatory fields our wallets have (docs: the country pages of
-// Payouts v3).
+// corridors are the rails for which our wallets have all mandatory fields (docs: the
+// country pages of Payouts v3).
 var corridors = map[string]corridor{
 	"pix.BRL":     {country: "BR", alpha3: "BRA", instant: true, needs: []pay.HolderField{pay.HolderName}, identify: brazilian},
 	"spei.MXN":    {country: "MX", alpha3: "MEX", needs: []pay.HolderField{pay.HolderName, pay.HolderDocument}, identify: mexican},
@@ -85,15 +85,15 @@ func payoutNeeds() map[string][]pay.HolderField {
 	return all
 }
 
-// accountTypes are dLocal's words. Its pages for persons and companies show SAVINGS alone; the
-// other is by the name that v2's letter stands for.
+// accountTypes are dLocal's codes. Its pages for persons and companies show only SAVINGS;
+// CHECKING is inferred from v2's letter.
 var accountTypes = map[string]string{"checking": "CHECKING", "savings": "SAVINGS"}
 
 func brazilian(id string) (holder, bool) {
 	return holder{company: len(id) == 14}, provider.Digits(id, 11, 11) || provider.Digits(id, 14, 14)
 }
 
-// mexican: a company's RFC has one letter less than a person's.
+// mexican: a company's RFC is one character shorter than a person's.
 func mexican(id string) (holder, bool) {
 	switch len(id) {
 	case 12:
@@ -111,7 +111,7 @@ func argentine(id string) (holder, bool) {
 	return holder{company: strings.HasPrefix(id, "3")}, provider.Digits(id, 11, 11) && (id[0] == '2' || id[0] == '3')
 }
 
-// chilean: the RUT of companies begin at 50 million, before the character that checks them.
+// chilean: RUTs of companies start at 50 million, not counting the check character.
 func chilean(id string) (holder, bool) {
 	if len(id) < 8 || len(id) > 9 {
 		return holder{}, false
@@ -129,7 +129,7 @@ func uruguayan(id string) (holder, bool) {
 	return holder{"CI", false}, provider.Digits(id, 6, 8)
 }
 
-// order is what is sent for a payout, or why this account cannot pay it.
+// order is the body for a payout, or why this account cannot pay it.
 func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (payoutOrder, *pay.PayoutOutcome) {
 		o := payoutUnavailable(code, message)
@@ -145,14 +145,14 @@ func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 		return refuse("unsupported", "the account does not pay out this amount")
 	}
 	id := r.Document
-	if c.instant { // a Pix key that is a document belongs to who has that document
+	if c.instant { // a Pix key that is a document belongs to the holder of that document
 		if id = r.Destination; !provider.Digits(id, 11, 14) {
 			return refuse("unsupported", "the account cannot pay to this kind of Pix key")
 		}
 	}
 	who, known := c.identify(id)
 	if !known {
-		return refuse("beneficiary_incomplete", "the holder's document is missing, or is none of the bank's country")
+		return refuse("beneficiary_incomplete", "the holder's document is missing, or is not from the bank's country")
 	}
 	q := payoutOrder{
 		ExternalID: r.Reference, MethodID: "BANK_TRANSFER", Flow: "B2C", Country: c.country,
@@ -181,7 +181,7 @@ func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 	return q, nil
 }
 
-// bank is where a bank transfer goes, false where something is missing.
+// bank is the destination of a bank transfer, false if something is missing.
 func (c corridor) bank(r payout.Request) (to bankAccount, complete bool) {
 	to.Account = r.Destination
 	if c.country == "MX" {

@@ -23,31 +23,33 @@ func payoutUnavailable(code, message string) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: code, Message: message}
 }
 
-// codeNotFound says that there is no payout under an id (reference: Error codes, Payouts v3).
+// codeNotFound means that there is no payout with an id (reference: Error codes, Payouts
+// v3).
 const codeNotFound = 5009
 
-// payoutRefusal is why a payout is not taken, in our words.
+// payoutRefusal is why a payout is refused, in our terms.
 type payoutRefusal struct {
 	kind          pay.PayoutKind
 	code, message string
 }
 
-// refusals are by dLocal's codes (reference: Error codes, Payouts v3). Those that are missing
-// prove nothing: 5011 (the reference is used), 5010 (of other calls), and all from 7000 on,
-// which are said of transactions and are not listed.
+// refusals are by dLocal's codes (reference: Error codes, Payouts v3). Codes that are not
+// listed prove nothing: 5011 (the reference is used), 5010 (of other calls), and all from
+// 7000 on, which concern transactions.
 var refusals = map[int]payoutRefusal{
-	3000: {pay.PayoutUnavailable, "refused", "the account does not take the payout as it is"},
-	3001: {pay.PayoutUnavailable, "refused", "the account does not take the payout as it is"},
+	3000: {pay.PayoutUnavailable, "refused", "the account refuses the payout in this form"},
+	3001: {pay.PayoutUnavailable, "refused", "the account refuses the payout in this form"},
 	3003: {pay.PayoutUnavailable, "bank_not_served", "the account does not pay to this bank"},
 	5007: {pay.PayoutUnavailable, "unsupported", "the account does not pay to this country"},
-	5008: {pay.PayoutUnavailable, "limit_exceeded", "the payout is above a limit of the account"}, // whose it is depends on its name
-	5012: {pay.PayoutRejected, "limit_exceeded", "the beneficiary may not receive so much"},
+	5008: {pay.PayoutUnavailable, "limit_exceeded", "the payout is above a limit of the account"}, // its name says whose limit it is
+	5012: {pay.PayoutRejected, "limit_exceeded", "the beneficiary may not receive that much"},
 	5013: {pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"},
 	5014: {pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"},
 	5015: {pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"},
 }
 
-// parameter is the name of a field of ours, which tells what is wrong and holds no value.
+// parameter is the name of one of our fields: it says which one is wrong and holds no
+// value.
 var parameter = regexp.MustCompile(`^[a-z_]{1,40}(\.[a-z_]{1,40}){0,3}$`)
 
 func (r payoutRefusal) outcome(answer reply) pay.PayoutOutcome {
@@ -61,7 +63,7 @@ func (r payoutRefusal) outcome(answer reply) pay.PayoutOutcome {
 	return o
 }
 
-// saidOf is what an answer says that is of no payout.
+// saidOf is what an answer says that is not about a payout.
 func saidOf(answer reply) string {
 	if code := answer.code(); code != 0 {
 		return fmt.Sprintf("status %d, code %d", answer.Status, code)
@@ -69,14 +71,14 @@ func saidOf(answer reply) string {
 	return fmt.Sprintf("status %d", answer.Status)
 }
 
-// outcome is how a payout stands (reference: Payout status, v3).
+// outcome is the outcome of a payout (reference: Payout status, v3).
 func (s *sender) outcome(found payoutReply) pay.PayoutOutcome {
 	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ID, Local: found.paid()}
 	switch found.Status {
 	case "PENDING", "DELIVERED": // delivered to the bank, which has not paid yet
 		o.Kind = pay.PayoutAccepted
 	case "ON_HOLD":
-		o.Kind, o.Message = pay.PayoutAccepted, "somebody holds the payout at the provider"
+		o.Kind, o.Message = pay.PayoutAccepted, "the payout is on hold at the provider"
 	case "ON_HOLD_BY_COMPLIANCE":
 		o.Kind, o.Message = pay.PayoutAccepted, "the provider checks the payout"
 	case "PAID":
@@ -86,7 +88,7 @@ func (s *sender) outcome(found payoutReply) pay.PayoutOutcome {
 			o.Message = unreadablePayout
 		}
 	case "REJECTED":
-		if found.Code != "" && found.Code != "300" { // finer ones are not documented
+		if found.Code != "" && found.Code != "300" { // more precise codes are not documented
 			s.Strange("rejection", string(found.Code))
 		}
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: found.ID, Code: "rejected", Message: "the payout was rejected"}
@@ -94,13 +96,13 @@ func (s *sender) outcome(found payoutReply) pay.PayoutOutcome {
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: found.ID, Code: "rejected", Message: "a person canceled the payout before it was paid"}
 	default:
 		s.Strange("payout", found.Status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	return o
 }
 
-// paid is what the beneficiary gets, zero where that is not told: in the currency to pay, which
-// is the order's where none is named.
+// paid is what the beneficiary gets, in the currency to pay, or in the order's if none is
+// named; zero if it is not reported.
 func (p payoutReply) paid() money.Amount {
 	number, currency := p.Details.ToPay.String(), p.CurrencyToPay
 	if currency == "" {
@@ -115,7 +117,7 @@ func (p payoutReply) paid() money.Amount {
 	return money.Amount{}
 }
 
-// Check takes a new token and asks for a payout that nobody has ordered, which costs nothing.
+// Check gets a new token and queries a payout that does not exist; both calls are free.
 func (s *sender) Check(ctx context.Context) error {
 	s.forget(ctx, "")
 	answer, failed := s.call(ctx, http.MethodGet, "/payouts/v3?external_id=cascada-check", nil)
@@ -127,7 +129,7 @@ func (s *sender) Check(ctx context.Context) error {
 	case answer.refusedUs():
 		return fmt.Errorf("the token is refused, or this server's address is not on the account's list (%s)", saidOf(answer))
 	}
-	return fmt.Errorf("the answer to a question about no payout is not the documented one (%s): is the address the provider's own?", saidOf(answer))
+	return fmt.Errorf("the answer to a query for an unknown payout is not the documented one (%s): is the address the provider's own?", saidOf(answer))
 }
 
 // Balance is what the account can pay out now.
@@ -151,7 +153,7 @@ func (s *sender) Balance(ctx context.Context) (money.Amount, error) {
 	}
 	left, err := money.Parse(b.Available.String(), c)
 	if err != nil {
-		return money.Amount{}, errors.New("the balance is no amount")
+		return money.Amount{}, errors.New("the balance is not an amount")
 	}
 	return left, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refund is dLocal's refund object, as far as we read it.
+// refund is the part of dLocal's refund object that we read.
 type refund struct {
 	ID          string      `json:"id"`
 	PaymentID   string      `json:"payment_id"`
@@ -21,7 +21,7 @@ type refund struct {
 	Status      string      `json:"status"`
 }
 
-// refunding asks for a refund (reference: Make a refund).
+// refunding is the request for a refund (reference: Make a refund).
 type refunding struct {
 	PaymentID       string      `json:"payment_id"`
 	Amount          json.Number `json:"amount"`
@@ -31,10 +31,10 @@ type refunding struct {
 	Description     string      `json:"description"`
 }
 
-// Refund gives money back, after a look whether it was given already: to the card,
-// or by a transfer for which dLocal asks the shopper by e-mail where to. Our
-// reference is the idempotency key, the refund's order id and its description, so
-// that one of them shows in a list.
+// Refund refunds a payment unless it finds that it was refunded before. The money goes to
+// the card, or by a transfer for which dLocal asks the shopper for an account by e-mail.
+// Our reference is the idempotency key, the refund's order id and its description, so that
+// a list shows at least one of them.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	if !sendable(q.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
@@ -44,14 +44,14 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 		found, o := a.find(ctx, q.Charge)
 		switch {
 		case o.Kind == pay.Missing:
-			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to give back"}
-		case found.ID == "": // nothing was asked for yet
+			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to refund"}
+		case found.ID == "": // no refund was requested yet
 			return pay.Outcome{Kind: pay.Unavailable, Decline: o.Decline}
 		}
 		id = found.ID
 	}
 	switch o, found, failed := a.findRefund(ctx, id, q); {
-	case failed != nil: // nothing was asked for yet
+	case failed != nil: // no refund was requested yet
 		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline}
 	case found:
 		return o
@@ -70,7 +70,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	return a.refunded(f, id)
 }
 
-// refundRefused is what an answer says that is not a refund.
+// refundRefused is the outcome of an answer that is not a refund.
 func refundRefused(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
 		return provider.Unknown("broken_answer")
@@ -85,7 +85,7 @@ func refundRefused(reply reply) pay.Outcome {
 	return provider.Refused(reply.Status)
 }
 
-// QueryRefund asks for a refund by its id, or looks for ours in the payment's.
+// QueryRefund reads a refund by its id, or searches the payment's refunds.
 func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	id := q.Charge.ProviderRef
 	if q.RefundRef != "" {
@@ -112,8 +112,8 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 	return o
 }
 
-// findRefund looks for the refund with our reference among all of a payment. What
-// is not found is Missing, or Unknown where one without a name may be it.
+// findRefund searches all refunds of a payment for our reference. If none has it, the
+// result is Missing, or Unknown if one without a name may be it.
 func (a *account) findRefund(ctx context.Context, payment string, q provider.RefundRequest) (o pay.Outcome, found bool, failed *pay.Outcome) {
 	p, failed := a.payment(ctx, payment)
 	switch {
@@ -121,7 +121,7 @@ func (a *account) findRefund(ctx context.Context, payment string, q provider.Ref
 		return o, false, failed
 	case p.ID != payment:
 		return o, false, provider.Broken()
-	case p.Refunds == nil: // not told
+	case p.Refunds == nil: // the answer has no list
 		return provider.Unknown("refunds_not_listed"), false, nil
 	}
 	for _, f := range *p.Refunds {
@@ -138,7 +138,7 @@ func (a *account) findRefund(ctx context.Context, payment string, q provider.Ref
 	return o, false, nil
 }
 
-// name is our reference of a refund, or "" where dLocal shows none.
+// name is our reference of a refund, or "" if dLocal shows none.
 func (f refund) name() string {
 	for _, name := range []string{f.OrderID, f.Description} {
 		if _, _, ours := pay.ParseRefundReference(name); ours {
@@ -148,7 +148,7 @@ func (f refund) name() string {
 	return ""
 }
 
-// refund asks for one by its id. The outcome is Missing when there is none.
+// refund reads a refund by its id. The outcome is Missing if there is none.
 func (a *account) refund(ctx context.Context, id string) (refund, *pay.Outcome) {
 	reply, failed := a.call(ctx, http.MethodGet, "/refunds/"+url.PathEscape(id), "", nil)
 	if failed != nil {
@@ -165,7 +165,7 @@ func (a *account) refund(ctx context.Context, id string) (refund, *pay.Outcome) 
 	return f, nil
 }
 
-// refunded is a refund in our words (reference: Refund codes).
+// refunded is a refund in our terms (reference: Refund codes).
 func (a *account) refunded(f refund, payment string) pay.Outcome {
 	local, ok := provider.Major(f.Amount.String(), f.Currency)
 	if !identifier.MatchString(f.ID) || f.PaymentID != "" && payment != "" && f.PaymentID != payment || !ok {

@@ -13,13 +13,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (a *account) Takes(rail string, local money.Amount) bool {
 	_, served := methods[rail]
 	return served && local.IsPositive()
 }
 
-// Charge makes a payment, by /ws/direct or for EBANX's page.
+// Charge makes a payment by /ws/direct or on EBANX's page.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	m, served := methods[r.Rail]
 	switch {
@@ -37,7 +37,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return *failed
 	}
 	if got.Code == "BP-DR-0" && got.Status == "ERROR" {
-		// Ours, from a call that nobody heard the answer of.
+		// Ours, from a call whose answer was lost.
 		if o := a.Query(ctx, r); o.Kind != pay.Missing {
 			return o
 		}
@@ -55,8 +55,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(r, got.Payment)
 }
 
-// ask makes the call of a charge (references: direct operation, request
-// operation).
+// ask makes the call of a charge (references: direct operation, request operation).
 func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer, *pay.Outcome) {
 	if !m.direct {
 		return a.form(ctx, "/ws/request", url.Values{
@@ -80,7 +79,7 @@ func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer
 	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": buyer})
 }
 
-// Query asks for a payment, by EBANX's hash where it is known.
+// Query reads a payment, by EBANX's hash if it is known.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	p, failed := a.find(ctx, r)
 	if failed != nil {
@@ -89,8 +88,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(r, p)
 }
 
-// find is the payment under our reference, or the outcome of a question that did
-// not find it.
+// find is the payment with our reference, or the outcome of a query that did not find it.
 func (a *account) find(ctx context.Context, r provider.Request) (payment, *pay.Outcome) {
 	question := map[string]any{"merchant_payment_code": r.Reference}
 	if r.ProviderRef != "" {
@@ -98,12 +96,12 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, *pay.O
 	}
 	got, failed := a.post(ctx, "/ws/query", question)
 	switch {
-	case failed != nil: // it proves nothing, whatever it says of itself
+	case failed != nil: // it proves nothing, whatever it says
 		o := provider.Unknown(failed.Decline)
 		return payment{}, &o
 	case got.missing() && r.ProviderRef == "":
 		return payment{}, &pay.Outcome{Kind: pay.Missing}
-	case got.Status == "ERROR": // with a hash, EBANX had it once
+	case got.Status == "ERROR": // there is a hash, so EBANX had it once
 		o := provider.Unknown(strings.ToLower(provider.Exact(got.Code, 20)))
 		return payment{}, &o
 	case !got.good(r.Reference, r.ProviderRef):
@@ -113,7 +111,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, *pay.O
 	return got.Payment, nil
 }
 
-// Cancel ends a payment that is open or pending.
+// Cancel ends an open or pending payment.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		p, failed := a.find(ctx, r)
@@ -126,7 +124,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case failed != nil:
 		return provider.Unknown(failed.Decline)
-	case got.Status == "ERROR": // it may be over already
+	case got.Status == "ERROR": // it may have ended already
 		return provider.Kept(a.Query(ctx, r))
 	case !got.good(r.Reference, r.ProviderRef):
 		return provider.Ended(a.Query(ctx, r))
@@ -134,7 +132,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	return provider.Ended(a.outcome(r, got.Payment))
 }
 
-// outcome is a payment in our words.
+// outcome is a payment in our terms.
 func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	o := pay.Outcome{ProviderRef: p.Hash}
 	switch p.Status {
@@ -156,7 +154,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 	return o
 }
 
-// canceled tells a refusal from the end of the shopper's time: CA is both.
+// canceled tells a refusal from an expired payment: both are CA.
 func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
 	reason := p.Transaction.Reason
 	if reason == "" {
@@ -171,7 +169,7 @@ func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
 
 var clabe = regexp.MustCompile(`^[0-9]{18}$`)
 
-// form is where the shopper pays, and what our page has to show there.
+// form is where the shopper pays, and the data that our page shows.
 func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	var d pay.PaymentData
 	switch methods[r.Rail].code {
@@ -196,11 +194,11 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	return r.PageURL, d
 }
 
-// declines are the response codes of payments that are not of cards, and the
-// descriptions of those that are, as far as the documentation could be read.
+// declines are by the response code of payments without a card, and by the description of
+// card payments, from the part of the documentation that could be read.
 var declines = provider.Declines{
 	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(problem.CardDeclined, "too_many_attempts", "the shopper could not be identified"),
-	"BIN_MISMATCH":                      provider.Hard(problem.CardDeclined, "bin_mismatch", "the card does not fit the account"),
+	"BIN_MISMATCH":                      provider.Hard(problem.CardDeclined, "bin_mismatch", "the card does not belong to the account"),
 	"BROKEN_COMMUNICATION":              provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
 	"CANCELED_BY_PAYER":                 provider.Hard(problem.CardDeclined, "canceled_by_shopper", "the shopper canceled the payment"),
 	"CANNOT_TRANSACTION":                provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),

@@ -12,8 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// answer is what EBANX says to every call, with HTTP status 200 also when it
-// refuses.
+// answer is EBANX's answer to any call. Refusals have HTTP status 200 too.
 type answer struct {
 	Status   string  `json:"status"` // SUCCESS or ERROR
 	Code     string  `json:"status_code"`
@@ -27,7 +26,7 @@ type payment struct {
 	Hash      string      `json:"hash"`
 	Reference string      `json:"merchant_payment_code"`
 	Status    string      `json:"status"`
-	Amount    json.Number `json:"amount_ext"` // what was asked for, without tax
+	Amount    json.Number `json:"amount_ext"` // the requested amount, without tax
 	Currency  string      `json:"currency_ext"`
 	Redirect  string      `json:"redirect_url"`
 	Pix       struct {
@@ -51,19 +50,19 @@ type refund struct {
 	Code   string        `json:"merchant_refund_code"`
 	Status string        `json:"status"`
 	Amount json.Number   `json:"amount_ext"`
-	Text   string        `json:"description"` // what we described it with
+	Text   string        `json:"description"` // the description that we sent
 }
 
-// missing reports whether EBANX says that it has no such payment: not that a
-// parameter or a key was not found.
+// missing reports whether EBANX says that it has no such payment, and not that a parameter
+// or a key was not found.
 func (g answer) missing() bool {
 	message := strings.ToLower(g.Message)
 	return g.Status == "ERROR" && strings.HasPrefix(g.Code, "BP-") && !strings.HasPrefix(g.Code, "BP-SA") &&
 		strings.HasPrefix(message, "payment") && strings.Contains(message, "not found")
 }
 
-// good reports whether the answer holds the payment that was asked for: by our
-// reference where it is known, by hash where not.
+// good reports whether the answer holds the requested payment: by our reference if it is
+// known, otherwise by hash.
 func (g answer) good(reference, hash string) bool {
 	p := g.Payment
 	return g.Status == "SUCCESS" && identifier.MatchString(p.Hash) && (hash == "" || p.Hash == hash) &&
@@ -75,12 +74,12 @@ func (a *account) post(ctx context.Context, path string, body map[string]any) (a
 	return understood(a.sendJSON(ctx, path, body))
 }
 
-// form calls with a form, which the page's reference documents.
+// form sends a form, as the reference of the page's call documents.
 func (a *account) form(ctx context.Context, path string, fields url.Values) (answer, *pay.Outcome) {
 	return understood(a.sendForm(ctx, path, fields))
 }
 
-// sendJSON calls with a JSON body and the key.
+// sendJSON sends a JSON body with the key.
 func (a *account) sendJSON(ctx context.Context, path string, body map[string]any) (provider.Reply, *pay.Outcome) {
 	body["integration_key"] = a.key
 	text, err := json.Marshal(body)
@@ -90,7 +89,7 @@ func (a *account) sendJSON(ctx context.Context, path string, body map[string]any
 	return a.send(ctx, path, "application/json", string(text))
 }
 
-// sendForm calls with a form and the key.
+// sendForm sends a form with the key.
 func (a *account) sendForm(ctx context.Context, path string, fields url.Values) (provider.Reply, *pay.Outcome) {
 	fields.Set("integration_key", a.key)
 	return a.send(ctx, path, "application/x-www-form-urlencoded", fields.Encode())
@@ -105,7 +104,7 @@ func (a *account) send(ctx context.Context, path, kind, body string) (provider.R
 	return provider.Do(a.Client, req)
 }
 
-// understood is what EBANX answers to a call of charges.
+// understood reads EBANX's answer to a call of charges.
 func understood(reply provider.Reply, failed *pay.Outcome) (answer, *pay.Outcome) {
 	if failed != nil {
 		return answer{}, failed
@@ -124,7 +123,7 @@ func understood(reply provider.Reply, failed *pay.Outcome) (answer, *pay.Outcome
 	return got, nil
 }
 
-// busy reports whether a status speaks of EBANX's state, whatever the body says.
+// busy reports whether a status is about EBANX's own state, whatever the body says.
 func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }

@@ -15,14 +15,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Bounds of a notification.
+// Limits of a notification.
 const (
 	maxBody   = 64 << 10
 	maxHashes = 100
 )
 
-// Notices reads a notification: a signed form that names hashes. What became of
-// each payment is asked for.
+// Notices reads a notification: a signed form that names hashes. It queries each payment.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !a.signed(n) {
 		return nil, provider.ErrUnsigned
@@ -32,7 +31,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, fmt.Errorf("ebanx notification: %w", err)
 	}
 	if fields.Get("operation") != "payment_status_change" {
-		return nil, nil // an enrollment, for instance
+		return nil, nil // for example, an enrollment
 	}
 	kind := fields.Get("notification_type")
 	switch kind {
@@ -79,8 +78,8 @@ func (a *account) signed(n provider.Notification) bool {
 	return rsa.VerifyPKCS1v15(a.notary, crypto.SHA1, digest[:], signature) == nil
 }
 
-// learn asks what a notification tells of a payment. A hash that EBANX does not
-// know, or that still waits for the shopper, tells nothing.
+// learn queries what a notification is about. A hash that EBANX does not know, or a payment
+// that still waits for the shopper, gives no notice.
 func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, error) {
 	got, failed := a.post(ctx, "/ws/query", map[string]any{"hash": hash})
 	p := got.Payment
@@ -104,7 +103,7 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 		notice.Dispute, notice.Outcome.Message = true, "the shopper disputes the payment"
 	case "chargeback_credit":
 		notice.Stage = kind
-		notice.Ruling, notice.Outcome.Message = pay.DisputeWon, "the money of the dispute came back"
+		notice.Ruling, notice.Outcome.Message = pay.DisputeWon, "the disputed money came back"
 	default:
 		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)
 		if notice.Outcome.Kind == pay.Awaiting {
@@ -114,8 +113,8 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 	return []pay.Notice{notice}, nil
 }
 
-// refundNotices tell of all refunds of a payment that are ours and have ended: the
-// notification does not say which one moved.
+// refundNotices are the notices of our ended refunds of a payment: the notification does
+// not say which one changed.
 func (a *account) refundNotices(p payment) (list []pay.Notice) {
 	for _, f := range p.Refunds {
 		reference := f.reference()

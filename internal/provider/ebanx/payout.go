@@ -15,19 +15,19 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// The hosts of payouts, which are not those of charges (API reference, SDK for Ruby).
+// The hosts of payouts, which differ from those of charges (API reference, SDK for Ruby).
 const (
 	payoutProduction = "https://api.ebanxpay.com"
 	payoutSandbox    = "https://sandbox.ebanxpay.com"
 )
 
-// settles is for how long EBANX may not find a new payout; the documents do not say.
+// settles is how long EBANX may fail to find a new payout; the documents do not say.
 const settles = 5 * time.Minute
 
-// payoutCountries are the countries of the rails that EBANX pays out over.
+// payoutCountries are the countries of the rails on which EBANX pays out.
 var payoutCountries = map[string]string{"pix.BRL": "br", "spei.MXN": "mx"}
 
-// PayoutAdapter is the adapter of accounts at EBANX that pay out.
+// PayoutAdapter is the adapter for accounts at EBANX that pay out.
 func PayoutAdapter() provider.Adapter {
 	payee := []pay.HolderField{pay.HolderName, pay.HolderDocument, pay.HolderEmail}
 	return provider.Adapter{
@@ -66,9 +66,9 @@ func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 	document := documentType(country, r.Document)
 	switch {
 	case country == "" || r.Currency != string(r.Local.Currency) || !r.Local.IsPositive():
-		return refuse("unsupported", "the account pays out reais over Pix and Mexican pesos over SPEI")
+		return refuse("unsupported", "the account pays out only BRL over Pix and MXN over SPEI")
 	case len(r.Reference) < 6 || len(r.Reference) > 40:
-		return refuse("unsupported", "the account takes references of 6 to 40 characters")
+		return refuse("unsupported", "the account accepts references of 6 to 40 characters")
 	case r.Name == "" || r.Email == "" || document == "":
 		return refuse("beneficiary_incomplete", "the account needs the beneficiary's name, document and email address")
 	}
@@ -78,7 +78,7 @@ func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 	}
 	if country == "mx" {
 		if !clabe.MatchString(r.Destination) {
-			return refuse("unsupported", "the account pays to a CLABE alone")
+			return refuse("unsupported", "the account pays only to a CLABE")
 		}
 		payee["bank_info"] = map[string]any{"bank_details": r.Destination}
 		return body, nil
@@ -91,7 +91,7 @@ func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 	return body, nil
 }
 
-// documentType is EBANX's name of a beneficiary's document, "" for one that it has none for.
+// documentType is EBANX's name for a beneficiary's document, "" if it has none.
 func documentType(country, document string) string {
 	switch n := len(document); {
 	case country == "br" && provider.Digits(document, 11, 11):
@@ -106,7 +106,7 @@ func documentType(country, document string) string {
 	return ""
 }
 
-// pixKey is a Pix key as EBANX writes it, "" for one that it does not have.
+// pixKey is a Pix key in EBANX's form, "" if EBANX does not have it.
 func pixKey(key string) string {
 	switch {
 	case strings.Contains(key, "@"), provider.Digits(key, 11, 11), provider.Digits(key, 14, 14),
@@ -121,7 +121,8 @@ func pixKey(key string) string {
 // random reports whether a Pix key is a random one.
 func random(key string) bool { return len(key) == 36 && strings.Count(key, "-") == 4 }
 
-// Send orders the payout and commits it. A payout that is there already goes on where it stands.
+// Send orders the payout and commits it. An existing payout is continued from its present
+// state.
 func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	body, cannot := order(r)
 	if cannot != nil {
@@ -137,7 +138,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	switch {
 	case got.is == idle && first && provider.MayLeave(ctx):
 		return unavailable(got.Code, got.why)
-	case got.is == idle, got.is == silent: // what an earlier call did is not known either
+	case got.is == idle, got.is == silent: // the result of an earlier call is not known either
 		return unknown(got.why)
 	case got.is == denied:
 		return p.refused(ctx, r, got, first)
@@ -147,7 +148,8 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.goOn(ctx, r, got.Payout)
 }
 
-// refused is an order that was not taken. The payout may be there since an earlier call.
+// refused is the outcome of an order that was refused. An earlier call may have made the
+// payout.
 func (p *payer) refused(ctx context.Context, r payout.Request, got payoutAnswer, first bool) pay.PayoutOutcome {
 	if got.Code == taken || !first {
 		found, state := p.find(ctx, "external_reference", r.Reference)
@@ -155,22 +157,22 @@ func (p *payer) refused(ctx context.Context, r payout.Request, got payoutAnswer,
 		case state == there && found.about(r.Reference, r.ProviderRef):
 			return p.goOn(ctx, r, found)
 		case state != gone, r.ProviderRef != "", got.Code == taken:
-			return unknown("the payout was refused, and whether there is one is not known")
+			return unknown("the payout was refused, but it is not known whether there is one")
 		}
 	}
 	why, known := refusals[got.Code]
 	switch {
 	case !known:
 		p.account.Strange("refusal", got.Code)
-		why = reason{pay.PayoutUnavailable, "refused", "the account does not take the payout"}
-	case got.Code == "HP-BR-03" && random(r.Destination): // how it is to be written may be the fault
-		why = reason{pay.PayoutUnavailable, "unsupported", "the account does not take the random Pix key"}
+		why = reason{pay.PayoutUnavailable, "refused", "the account does not accept the payout"}
+	case got.Code == "HP-BR-03" && random(r.Destination): // the key's form may be the reason
+		why = reason{pay.PayoutUnavailable, "unsupported", "the account does not accept the random Pix key"}
 	}
 	return why.outcome()
 }
 
-// goOn commits a payout that is open, and tells how any other stands. Nothing is committed that
-// is not as it was ordered: in the dashboard a person may use our references too.
+// goOn commits an open payout, and returns the state of any other. It commits only a payout
+// that is as we ordered it: in the dashboard a person may use our references too.
 func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) pay.PayoutOutcome {
 	o := p.outcome(found)
 	if found.Status != opened {
@@ -186,19 +188,19 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) p
 		o.Message = ""
 		return o
 	case denied:
-		// It is committed already, say. It stays where it is, and is not known to end unpaid.
+		// For example, it is committed already. It stays there, and may still be paid.
 		if again, state := p.find(ctx, "uid", found.UID); state == there && again.about(r.Reference, found.UID) && again.Status != opened {
 			return p.outcome(again)
 		}
 		p.account.Strange("commit", got.Code)
-		o.Code, o.Message = "not_committed", "the provider has the payout and does not take its commit"
+		o.Code, o.Message = "not_committed", "the provider has the payout but refused its commit"
 		return o
 	}
-	o.Kind, o.Message = pay.PayoutUnknown, "the provider has the payout, and its commit is not known: "+got.why
+	o.Kind, o.Message = pay.PayoutUnknown, "the provider has the payout, but the result of its commit is not known: "+got.why
 	return o
 }
 
-// Query asks for the payout by our reference. One that is open waits for another Send, which
+// Query reads the payout by our reference. An open payout waits for another Send, which
 // commits it.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	done, err := p.turns.Take(ctx, r.Reference)
@@ -209,7 +211,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	found, state := p.find(ctx, "external_reference", r.Reference)
 	switch {
 	case state == there && !found.about(r.Reference, r.ProviderRef):
-		return unknown("the provider tells of another payout")
+		return unknown("the provider answers with another payout")
 	case state == there:
 		o := p.outcome(found)
 		if found.Status == opened {
@@ -228,22 +230,22 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case state == gone:
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 	}
-	return unknown("the question has no answer that can be used")
+	return unknown("the query got no usable answer")
 }
 
-// Check asks for the balance, which costs nothing.
+// Check reads the balance, which is free.
 func (p *payer) Check(ctx context.Context) error {
 	_, err := p.Balance(ctx)
 	return err
 }
 
-// Balance is what the account can pay out now, in the currency that EBANX tells first.
+// Balance is what the account can pay out now, in the currency that EBANX lists first.
 //
 // Errors: in words for the operator.
 func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 	got := heard(p.account.sendForm(ctx, "/ws/payout/balance", url.Values{}))
 	if got.is == denied {
-		return money.Amount{}, fmt.Errorf("the provider refuses to tell the balance (%s)", got.Code)
+		return money.Amount{}, fmt.Errorf("the provider refuses the query of the balance (%s)", got.Code)
 	}
 	if got.is != agreed {
 		return money.Amount{}, errors.New(got.why)
@@ -254,7 +256,7 @@ func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 	}
 	left, err := money.Parse(got.Balance.String(), currency)
 	if err != nil {
-		return money.Amount{}, errors.New("the provider's balance is no amount of its currency")
+		return money.Amount{}, errors.New("the provider's balance is not an amount in its currency")
 	}
 	return left, nil
 }

@@ -132,7 +132,7 @@ func TestAnOpenPayoutIsCommittedByTheNextCallAlone(t *testing.T) {
 	f.commit = denial("HP-ZZ-51", "No")
 	wantPayout(t, "the call", p.Send(ctx, r), pay.PayoutAccepted, "not_committed")
 	if !slices.Contains(line.Words(), "commit: HP-ZZ-51") {
-		t.Errorf("the operator is told %q", line.Words())
+		t.Errorf("reported to the operator: %q", line.Words())
 	}
 	f.commit = nil
 	wantPayout(t, "the question", p.Query(ctx, r), pay.PayoutUnsent, "")

@@ -28,7 +28,7 @@ func TestOrdersThatAreNotTaken(t *testing.T) {
 		f.says = denial(code, "No")
 		wantPayout(t, code, p.Send(ctx, r), want.Kind, want.Code)
 		if _, known := refusals[code]; (len(line.Words()) > 0) == (known || want.Kind == pay.PayoutUnknown) {
-			t.Errorf("%s: the operator is told %q", code, line.Words())
+			t.Errorf("%s: reported to the operator: %q", code, line.Words())
 		}
 		// Later, the payout may be there since the first call.
 		r.Calls = 2
@@ -73,7 +73,7 @@ func TestCancellationsInOurWords(t *testing.T) {
 		f.Must(r.Reference).word = word
 		wantPayout(t, word, p.Query(ctx, r), want.Kind, want.Code)
 		if _, known := cancellations[word]; (len(line.Words()) > 0) == known {
-			t.Errorf("%s: the operator is told %q", word, line.Words())
+			t.Errorf("%s: reported to the operator: %q", word, line.Words())
 		}
 	}
 	p, f, line, r := paying(t)
@@ -91,7 +91,7 @@ func TestCancellationsInOurWords(t *testing.T) {
 		t.Errorf("after it was paid: %+v %v", list, err)
 	}
 	if words := line.Words(); len(words) != 0 {
-		t.Errorf("the operator is told %q", words)
+		t.Errorf("reported to the operator: %q", words)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestAbsenceIsEBANXsOwnWord(t *testing.T) {
 		r.Now = r.Now.Add(settles)
 		wantPayout(t, says, p.Query(context.Background(), r), want, "")
 		if told := slices.Contains(line.Words(), "question: HP-ZZ-42"); told == (want == pay.PayoutMissing) {
-			t.Errorf("%s: the operator is told %q", says, line.Words())
+			t.Errorf("%s: reported to the operator: %q", says, line.Words())
 		}
 	}
 	for _, text := range []string{`{"type":"api_error","code":"HP-ZZ-42","message":"Payout not found"}`, `{"type":"invalid_request_error","message":"Payout not found"}`} {
@@ -160,7 +160,7 @@ func TestNotificationsOfManyPayouts(t *testing.T) {
 		t.Errorf("another name of the field: %+v %v", list, err)
 	}
 	if list, err = p.Notices(ctx, notification("operation=payout_x")); err != nil || len(list) != 0 || !slices.Contains(line.Words(), "notification: payout_x") {
-		t.Errorf("no hash: %+v %v, the operator is told %q", list, err, line.Words())
+		t.Errorf("no hash: %+v %v, reported to the operator: %q", list, err, line.Words())
 	}
 	open := f.Enter(&fakePayout{uid: "f3", committed: true, Entry: payouttest.Entry{Reference: "01M7ZOPEN", Asked: r.Local}})
 	if list, err = p.Notices(ctx, f.Notify(open.Reference)); err != nil || len(list) != 0 {

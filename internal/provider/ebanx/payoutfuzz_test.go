@@ -79,7 +79,7 @@ func FuzzPayouts(f *testing.F) {
 			}
 			n.Body = append(body[:len(body):len(body)], '&')
 			if list, err := p.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) || len(list) != 0 || providertest.IsSigned(crypto.SHA1, n.Body, n.Header.Get("X-SignatureContent")) {
-				t.Errorf("nobody signed it, and it is read: %+v %v", list, err)
+				t.Errorf("it is not signed, and yet read: %+v %v", list, err)
 			}
 		}
 	})

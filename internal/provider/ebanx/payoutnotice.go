@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Notices reads a notification: a signed form that names hash codes. The key that signs is the
-// same for all of EBANX's customers, so what became of each payout is asked for.
+// Notices reads a notification: a signed form that names hash codes. The key that signs is
+// the same for all of EBANX's customers, so each payout is queried.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	if !p.account.signed(n) {
 		return nil, provider.ErrUnsigned
@@ -25,7 +25,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	}
 	operation := fields.Get("operation")
 	if strings.HasPrefix(operation, "payment") {
-		return nil, nil // of a charge: a dashboard has one address for both
+		return nil, nil // about a charge: a dashboard has one address for both
 	}
 	hashes := hashCodes(fields)
 	switch {
@@ -43,7 +43,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 		found, state := p.find(ctx, "uid", hash)
 		switch {
 		case state == gone:
-			continue // a stranger's
+			continue // not ours
 		case state != there, !found.about(provider.Exact(found.Reference, 40), hash):
 			return nil, fmt.Errorf("ebanx: payout of the notification: %w", provider.ErrUnreachable)
 		}
@@ -59,8 +59,8 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	return list, nil
 }
 
-// hashCodes are those that a notification names. What their field is called is cut off in every
-// copy of the documents; of charges it is hash_codes, with commas.
+// hashCodes are those that a notification names. The name of their field is cut off in
+// every copy of the documents; for charges it is hash_codes, with commas.
 func hashCodes(fields url.Values) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !strings.Contains(strings.ToLower(name), "hash") {

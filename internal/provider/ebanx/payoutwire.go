@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// payoutAnswer is what EBANX says to a call of payouts, with HTTP status 200 also when it
-// refuses: the type tells.
+// payoutAnswer is EBANX's answer to a call of payouts. Refusals have HTTP status 200 too;
+// the type shows them.
 type payoutAnswer struct {
 	Type     string          `json:"type"`
 	Code     string          `json:"code"`
@@ -29,17 +29,17 @@ type payoutAnswer struct {
 
 	Payout payoutReply `json:"-"`
 	is     hearing
-	why    string // for people, where it is silent or idle; then the code is ours
+	why    string // for people, if it is silent or idle; then the code is ours
 }
 
-// hearing is what an answer proves of its call.
+// hearing is what an answer proves about its call.
 type hearing int
 
 const (
 	silent hearing = iota // nothing
-	idle                  // the call did nothing, and so it would with every payout now
-	denied                // the call did nothing, for a reason of its own
-	agreed                // the call did what it should
+	idle                  // the call did nothing, and every payout would now fail the same way
+	denied                // the call did nothing, for a reason of this payout
+	agreed                // the call succeeded
 )
 
 // payoutReply is a payout as EBANX shows it.
@@ -59,7 +59,7 @@ type payoutReply struct {
 		} `json:"bank_info"`
 	} `json:"payee"`
 
-	why string // the code of why it was canceled
+	why string // the code of the cancellation's reason
 }
 
 // heard reads the answer to a call.
@@ -78,7 +78,7 @@ func heard(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
 	got.Code = provider.Exact(got.Code, 40)
 	switch status := reply.Status; {
 	case status == http.StatusTooManyRequests:
-		got.is, got.Code, got.why = idle, "rate_limited", "the account has asked too often"
+		got.is, got.Code, got.why = idle, "rate_limited", "the account sent too many requests"
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		got.is, got.Code, got.why = idle, "not_permitted", fmt.Sprintf("the account's key is refused (status %d)", status)
 	case status != http.StatusOK && (status < http.StatusBadRequest || busy(status)):
@@ -96,8 +96,8 @@ func heard(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
 	return got
 }
 
-// read takes the payout out of an answer. Where the reason of a cancellation stands is cut off
-// in every copy of the documents, its form is not.
+// read takes the payout from an answer. The place of a cancellation's reason is cut off in
+// every copy of the documents, but its form is not.
 func (g *payoutAnswer) read(body []byte) {
 	if len(g.Raw) == 0 {
 		return
@@ -111,8 +111,8 @@ func (g *payoutAnswer) read(body []byte) {
 	}
 }
 
-// reasonIn is the code of the first object within an object that has the form of a reason: a
-// code and a message.
+// reasonIn is the code of the first nested object that has the form of a reason: a code and
+// a message.
 func reasonIn(body []byte) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -130,7 +130,7 @@ func reasonIn(body []byte) string {
 	return ""
 }
 
-// presence is whether there is a payout.
+// presence says whether there is a payout.
 type presence int
 
 const (
@@ -139,7 +139,7 @@ const (
 	gone
 )
 
-// find asks for a payout by EBANX's uid or by our external_reference.
+// find reads a payout by EBANX's uid or by our external_reference.
 func (p *payer) find(ctx context.Context, by, value string) (payoutReply, presence) {
 	got := heard(p.account.sendForm(ctx, "/ws/payout/retrieve", url.Values{by: {value}}))
 	switch {
@@ -147,7 +147,7 @@ func (p *payer) find(ctx context.Context, by, value string) (payoutReply, presen
 		return got.Payout, there
 	case got.is == denied && got.absent():
 		return payoutReply{}, gone
-	case got.is == denied: // so that the operator learns the code of what is not there
+	case got.is == denied: // so that the operator sees the code for a missing payout
 		p.account.Strange("question", got.Code)
 	}
 	return payoutReply{}, unsure
@@ -156,20 +156,19 @@ func (p *payer) find(ctx context.Context, by, value string) (payoutReply, presen
 // payoutUID is EBANX's identifier of a payout: 50 characters at most.
 var payoutUID = regexp.MustCompile(`^[A-Za-z0-9]{1,50}$`)
 
-// absent reports whether EBANX says that it has no such payout: not that a payee, a country or a
-// key was not found. The code of it is in no document.
+// absent reports whether EBANX says that it has no such payout, and not that a payee, a
+// country or a key was not found. The code for it is not documented.
 func (g payoutAnswer) absent() bool {
 	message := strings.ToLower(g.Message)
 	return strings.HasPrefix(message, "payout") && strings.Contains(message, "not found")
 }
 
-// about reports whether a payout is the one under a reference, and has the uid where that is
-// known.
+// about reports whether a payout has the reference, and the uid if that is known.
 func (r payoutReply) about(reference, uid string) bool {
 	return payoutUID.MatchString(r.UID) && r.Reference == reference && (uid == "" || r.UID == uid)
 }
 
-// ours reports whether a payout is as it was ordered, as far as EBANX shows that.
+// ours reports whether a payout is as we ordered it, in the fields that EBANX shows.
 func (r payoutReply) ours(asked payout.Request) bool {
 	amount, ok := provider.Major(r.Amount.String(), r.Currency)
 	shown, clabe := alphanumeric(string(r.Payee.Document)), string(r.Payee.BankInfo.Details)
@@ -177,7 +176,8 @@ func (r payoutReply) ours(asked payout.Request) bool {
 		(clabe == "" || asked.Network != "spei" || clabe == asked.Destination)
 }
 
-// alphanumeric is a text without its punctuation: how EBANX shows documents is not documented.
+// alphanumeric is a text without its punctuation: how EBANX shows documents is not
+// documented.
 func alphanumeric(text string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(".-/ ", c) {
@@ -187,8 +187,8 @@ func alphanumeric(text string) string {
 	}, text)
 }
 
-// arrives is what the beneficiary gets, or what was asked for where EBANX does not tell that;
-// zero where neither can be.
+// arrives is what the beneficiary gets, or the ordered amount if EBANX does not report
+// that; zero if neither is known.
 func (r payoutReply) arrives() money.Amount {
 	if local, ok := provider.Major(r.LocalAmount.String(), r.LocalCurrency); ok {
 		return local

@@ -12,8 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refundCode is a reference of ours in the 20 characters of a
-// merchant_refund_code.
+// refundCode fits our reference into the 20 characters of a merchant_refund_code.
 func refundCode(reference string) string {
 	if len(reference) <= 20 {
 		return reference
@@ -22,11 +21,11 @@ func refundCode(reference string) string {
 	return base32.HexEncoding.EncodeToString(sum[:])[:20]
 }
 
-// described begins the description of a refund, which ends with our reference: the
-// code may be a hash of it.
+// described begins the description of a refund, which ends with our reference: the code may
+// be only a hash of it.
 const described = "refund "
 
-// reference is ours, of a refund that we made, or "".
+// reference is our reference of a refund that we made, or "".
 func (f refund) reference() string {
 	reference, ours := strings.CutPrefix(f.Text, described)
 	if _, _, good := pay.ParseRefundReference(reference); !ours || !good || f.Code != refundCode(reference) {
@@ -35,8 +34,8 @@ func (f refund) reference() string {
 	return reference
 }
 
-// Refund gives money back, after a look whether it was given already: EBANX takes
-// the same code twice.
+// Refund refunds a payment unless it finds that it was refunded before: EBANX accepts the
+// same code twice.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	if !q.Local.IsPositive() {
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
@@ -44,9 +43,9 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	p, failed := a.find(ctx, q.Charge)
 	if failed != nil {
 		if failed.Kind == pay.Missing {
-			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to give back"}
+			return pay.Outcome{Kind: pay.Declined, Decline: "charge_missing", Message: "there is no payment to refund"}
 		}
-		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline} // nothing was asked for yet
+		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline} // no refund was requested yet
 	}
 	code := refundCode(q.Reference)
 	if o := a.refunded(p, q); o.Kind != pay.Missing {
@@ -69,7 +68,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	return a.refundOutcome(got.Refund, got.Payment.Currency)
 }
 
-// QueryRefund looks for a refund among its payment's.
+// QueryRefund searches its payment's refunds.
 func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay.Outcome {
 	p, failed := a.find(ctx, q.Charge)
 	if failed != nil {
@@ -78,8 +77,7 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 	return a.refunded(p, q)
 }
 
-// refunded is the refund of a payment with our code or under EBANX's id, or
-// Missing.
+// refunded is the outcome of a payment's refund with our code or EBANX's id, or Missing.
 func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
 	for _, f := range p.Refunds {
 		if f.Code == refundCode(q.Reference) || q.RefundRef != "" && string(f.ID) == q.RefundRef {
@@ -92,8 +90,8 @@ func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// refundOutcome is a refund in our words (guide: Refund a Payment): requested and
-// pending first, confirmed when the shopper has the money.
+// refundOutcome is a refund in our terms (guide: Refund a Payment): requested and pending
+// first, confirmed when the shopper has the money.
 func (a *account) refundOutcome(f refund, currency string) pay.Outcome {
 	var local money.Amount
 	if back, ok := provider.Major(f.Amount.String(), currency); ok {

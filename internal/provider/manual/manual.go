@@ -1,6 +1,6 @@
-// Package manual is for payouts that an operator makes by hand: in his bank's own
-// program, or from his own crypto wallet. Nobody is called. The operator says what
-// became of each, with the bank's reference.
+// Package manual is for payouts that an operator makes by hand: in the bank's own program,
+// or from a crypto wallet. It calls no provider. The operator records the result of each
+// payout, with the bank's reference.
 package manual
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Adapter is the adapter of accounts that an operator pays from by hand.
+// Adapter is the adapter for accounts from which an operator pays by hand.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "manual",
@@ -27,7 +27,7 @@ func (client) Send(context.Context, payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
-// Query tells that nobody but the operator knows.
+// Query reports the payout as held: only the operator knows its state.
 func (client) Query(context.Context, payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }

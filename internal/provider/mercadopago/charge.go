@@ -76,13 +76,13 @@ type preferenceRequest struct {
 	DateOfExpiration  string   `json:"date_of_expiration,omitempty"`
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (a *account) Takes(rail string, local money.Amount) bool {
 	way, known := railOf(rail)
 	return known && way.refusal(local) == ""
 }
 
-// refusal is why an amount is not taken, or "".
+// refusal is why an amount is refused, or "".
 func (way rail) refusal(local money.Amount) string {
 	switch {
 	case !local.IsPositive():
@@ -93,7 +93,7 @@ func (way rail) refusal(local money.Amount) string {
 	return ""
 }
 
-// Charge makes a payment, or a page to make one on.
+// Charge makes a payment, or a page on which to make one.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	way, known := railOf(r.Rail)
 	switch {
@@ -120,8 +120,8 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return usable(a.outcome(p, r.PageURL))
 }
 
-// usable turns a charge that nobody can pay, since it has neither code nor page,
-// into one that has to be asked about again.
+// usable turns a charge that cannot be paid, because it has neither code nor page, into one
+// that is queried again.
 func usable(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Awaiting && o.FormURL == "" {
 		o.Kind, o.Decline = pay.Unknown, "no_instructions"
@@ -129,7 +129,7 @@ func usable(o pay.Outcome) pay.Outcome {
 	return o
 }
 
-// one reads the answer that is a payment.
+// one reads an answer that is a payment.
 func one(reply provider.Reply) (payment, *pay.Outcome) {
 	var p payment
 	switch {
@@ -150,7 +150,7 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 	}
 	now := a.Now()
 	switch way.method {
-	case "clabe": // no time of its own is documented: we cancel it
+	case "clabe": // it has no documented expiry: we cancel it
 		q.Payer.EntityType, q.CallbackURL = "individual", r.PageURL
 	case "pix":
 		q.DateOfExpiration = within(r.Expires, now.Add(31*time.Minute), now.Add(30*day-time.Hour))
@@ -162,7 +162,7 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 
 const day = 24 * time.Hour
 
-// within is a time of theirs, not before or after what they allow.
+// within writes a time, moved into the range that Mercado Pago allows.
 func within(t, low, high time.Time) string {
 	if t.Before(low) {
 		t = low
@@ -173,7 +173,7 @@ func within(t, low, high time.Time) string {
 	return t.UTC().Format(stamp)
 }
 
-// notificationURL asks for the signed notifications alone.
+// notificationURL asks for signed notifications only.
 func (a *account) notificationURL() string {
 	if a.NotificationURL == "" {
 		return ""
@@ -193,8 +193,8 @@ func buyer(r provider.Request) person {
 	return who
 }
 
-// document is a number with the type that each country has for its length.
-// Mexico has no types.
+// document is a number with its type, which follows in each country from its length. Mexico
+// has no types.
 func document(country, number string) (kind, plain string) {
 	plain = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -204,7 +204,7 @@ func document(country, number string) (kind, plain string) {
 	}, strings.ToUpper(number))
 	long := map[string]struct {
 		person, company string
-		length          int // from which on it is a company's
+		length          int // from this length on it is a company's
 	}{
 		"ARG": {"DNI", "CUIT", 11}, "BRA": {"CPF", "CNPJ", 14}, "CHL": {"RUT", "RUT", 1}, "COL": {"CC", "NIT", 11},
 		"PER": {"DNI", "RUC", 11}, "URY": {"CI", "RUT", 12},
@@ -219,8 +219,8 @@ func document(country, number string) (kind, plain string) {
 	return k.person, plain
 }
 
-// chargeOnPage makes a preference, unless there is one. A search that is refused
-// is a charge that is: nobody has seen a page yet.
+// chargeOnPage makes a preference, unless there is one. If the search is refused, so is the
+// charge: no shopper has seen a page yet.
 func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail) pay.Outcome {
 	if o := a.byReference(ctx, r.Reference, r.PageURL); o.Kind != pay.Missing {
 		return usable(o)
@@ -239,7 +239,7 @@ func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail
 	return p.await()
 }
 
-// page is a preference that is over at a time.
+// page is a preference that expires at a time.
 func (a *account) page(r provider.Request, way rail, until time.Time) preferenceRequest {
 	who := buyer(r)
 	who.Name, who.Surname = provider.Names(r.Buyer.Name)

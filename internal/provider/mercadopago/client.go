@@ -11,18 +11,18 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// call makes one call; key is what a repetition has in common with it.
+// call makes one call; key is the idempotency key.
 func (a *account) call(ctx context.Context, method, path string, body any, key string) (provider.Reply, *pay.Outcome) {
 	req, unsent := a.prepare(ctx, method, path, body, key)
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	// A Pix refund that takes its time is an error without this.
+	// Without this, a Pix refund that takes longer is an error.
 	req.Header.Set("X-Render-In-Process-Refunds", "true")
 	return provider.Do(a.Client, req)
 }
 
-// prepare is a call of the account's that is still to be made.
+// prepare makes a request of the account's without sending it.
 func (a *account) prepare(ctx context.Context, method, path string, body any, key string) (*http.Request, *pay.Outcome) {
 	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)
 	if unsent != nil {
@@ -36,23 +36,23 @@ func (a *account) prepare(ctx context.Context, method, path string, body any, ke
 	return req, nil
 }
 
-// uuid is the same UUID for the same name.
+// uuid returns the same UUID for the same name.
 func uuid(name string) string {
 	h := sha256.Sum256([]byte(name))
 	h[6], h[8] = h[6]&0x0f|0x40, h[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
-// text is a word of theirs.
+// text is a short text of Mercado Pago's.
 type text = provider.Text
 
-// isID says whether s may be an id of theirs: it goes into addresses.
+// isID reports whether s can be one of Mercado Pago's ids: they go into addresses.
 func isID(s string) bool { return provider.Digits(s, 1, 20) }
 
 func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 
-// refused is the outcome of a call that was answered with an error. A conflict
-// and a lock are about another call with the same key: that one may have done it.
+// refused is the outcome of a call that got an error as its answer. A conflict or a lock
+// means another call with the same key, which may have succeeded.
 func refused(reply provider.Reply) *pay.Outcome {
 	o := provider.Refused(reply.Status)
 	if reply.Status < 400 || reply.Status == http.StatusLocked {
@@ -66,7 +66,7 @@ func refused(reply provider.Reply) *pay.Outcome {
 	return &o
 }
 
-// causes are the numbers of an error, as documented for each call.
+// causes are the numbers of an error, documented for each call.
 func causes(body []byte) []string {
 	var e struct {
 		Cause json.RawMessage `json:"cause"`
@@ -93,5 +93,5 @@ func causes(body []byte) []string {
 	return codes
 }
 
-// stamp is a time as they write it.
+// stamp is Mercado Pago's format of a time.
 const stamp = "2006-01-02T15:04:05.000-07:00"

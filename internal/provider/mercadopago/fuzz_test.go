@@ -34,7 +34,7 @@ func FuzzForgedNotices(f *testing.F) {
 		// What is signed leaves the body out: of a good one the body may be any, and tells no more.
 		if fmt.Sprintf("%q %q", strings.TrimSpace(request), id) != fmt.Sprintf("%q %q", good.Header.Get("X-Request-Id"), "2001") {
 			if err == nil || len(list) != 0 {
-				t.Errorf("nobody signed it, and it is read: %+v, %v", list, err)
+				t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
 			}
 		}
 		providertest.Sound(t, list, err)

@@ -1,110 +1,107 @@
-// Package mercadopago speaks to Mercado Pago: the Payments API for Pix, SPEI and
-// vouchers, Checkout Pro preferences for everything that the shopper pays on
-// their page. It is a client of one account, which is of one country; it keeps
-// nothing and decides nothing about payments. Payouts are an adapter of their own.
+// Package mercadopago takes payments at Mercado Pago: the Payments API for Pix, SPEI and
+// vouchers, Checkout Pro preferences for everything that the shopper pays on Mercado Pago's
+// page. It is a client of one account in one country; it stores nothing and makes no
+// decisions about payments. Payouts have their own adapter.
 //
 // # What is paid where
 //
-// Pix has its code on our page. SPEI and vouchers have a page of theirs
-// (external_resource_url), which is what the documentation shows for both; a
-// voucher's reference and bar code are in the data too. Cards, PSE, boletos and
-// the wallet are a Checkout Pro preference: PSE wants the shopper's bank and
-// address in the Payments API, a boleto wants the address, and we ask for
-// neither. On a preference the wallet's balance cannot be excluded.
+// Our page shows a Pix code. SPEI and vouchers have a page at Mercado Pago
+// (external_resource_url), as the documentation shows for both; the data also hold a
+// voucher's reference and bar code. Cards, PSE, boletos and the wallet use a Checkout Pro
+// preference: in the Payments API PSE requires the shopper's bank and address, and a boleto
+// the address, and we ask for neither. On a preference the wallet's balance cannot be
+// excluded.
 //
 // # References
 //
-// Ours is the external_reference of the payment or the preference. A payment
-// has it in X-Idempotency-Key too, as a UUID made of it, since the OpenAPI
-// document says uuid. How long a key is kept is not documented. A preference has
-// no such key, so it is looked for first: two calls at one moment can make two
-// preferences of one reference, and the shopper sees the page of one. Missing
-// says that neither the payments nor the preferences have our reference. The
-// searches may lag, which is not documented either; what they have not seen yet
-// nobody can pay, since its code or page went to nobody but us.
+// Ours is the external_reference of the payment or the preference. A payment's
+// X-Idempotency-Key is a UUID made of it, because the OpenAPI document says uuid. How long
+// a key is kept is not documented. A preference has no such key, so we search for it first:
+// two calls at one moment can make two preferences under one reference, and the shopper
+// sees the page of one. Missing means that neither the payments nor the preferences have
+// our reference. The searches may lag, which is not documented either; but a charge that
+// they do not show yet cannot be paid, because only we have its code or page.
 //
-// A refund has our reference in its metadata, which the OpenAPI document gives
-// to requests and answers and the reference pages do not mention. It is looked for
-// before it is made, since a key may be forgotten. A refund without it, of the same
-// amount, makes the answer Unknown and not Missing; whether it is ours is then for
-// the key to tell.
+// A refund has our reference in its metadata, which is in the OpenAPI document's requests
+// and answers, but not on the reference pages. We search for it before we make one, because
+// Mercado Pago may forget a key. If a refund of the same amount has no reference, the
+// result is Unknown and not Missing; then we rely on the key.
 //
 // # A page has many tries
 //
-// A shopper whose card is refused on a preference's page may try another there.
-// The charge is therefore open until it is paid or the preference is over, and
-// only then is it declined, with the last reason.
+// A shopper whose card is refused on a preference's page may try another one there. So the
+// charge stays open until it is paid or the preference expires, and only then is it
+// declined, with the last reason.
 //
 // # Notifications
 //
-// The signature is over the data.id of the address, X-Request-Id and the time,
-// and not over the body: nothing is believed of the body, and the payment is
-// asked for. The documentation has the time in milliseconds, its example has
-// seconds; both are read. A notification is repeated for four days, it is not
-// said whether with a new time; so five days are taken for its age, since an old
-// one only makes us ask again. sdk-java#420 tells of test accounts whose real
-// notifications fail the check: those are refused, and questions find out.
+// The signature is over the data.id of the address, X-Request-Id and the time, and not over
+// the body: we ignore the body and query the payment. The documentation has the time in
+// milliseconds, its example in seconds; we read both. A notification is repeated for four
+// days, perhaps with its old time, so we accept an age of five days; an old one only causes
+// a query. By sdk-java#420 real notifications of some test accounts fail the check: we
+// refuse those, and queries find the result.
 //
-// What became of a refund is in the refunds of the payment, of which a notification
-// comes when one moves; the ones with our reference are told.
+// A change of a refund comes as a notification of its payment, whose list of refunds has
+// the result; we report those with our reference.
 //
 // # Checked
 //
 // Against github.com/mercadopago/openapi (payments, refunds, preferences),
-// mercadopago/sdk-go (fields, the manifest), mercadopago/devsite-docs (SPEI
-// "clabe", PSE, cash in each country, webhooks, status details, chargebacks) and
-// the pages behind mercadopago.com/developers. Not checked, for want of an
-// account: limits of keys and searches, the details of charged_back (a ruling is
-// taken from the chargeback alone), rejected_high_risk, bank_error and the other
-// reasons that are in no table of theirs, that PSE and a boleto can be made the
-// one choice of a page, whether a shortfall of a transfer is ever credited, and
-// each rail but by its documented example.
+// mercadopago/sdk-go (fields, the manifest), mercadopago/devsite-docs (SPEI "clabe", PSE,
+// cash in each country, webhooks, status details, chargebacks) and the pages behind
+// mercadopago.com/developers. Not checked, for lack of an account: limits of keys and
+// searches, the details of charged_back (a ruling is taken from the chargeback alone),
+// rejected_high_risk, bank_error and the other undocumented reasons, whether PSE or a
+// boleto can be the only choice on a page, and whether a transfer of too little is ever
+// credited. Each rail was checked only by its documented example.
 //
 // # The report
 //
-// cascada reconcile reads the Account balance report, which is the settlement report
-// of their API (mercadopago.com/developers, Reports, Account balance: the fields and
-// the words of TRANSACTION_TYPE). EXTERNAL_REFERENCE is of the charge on its refunds
-// too. Its column METADATA is JSON whose quotes are not doubled in files that others
-// have shown: leave it out of the report.
+// cascada reconcile reads the Account balance report, which is the settlement report of
+// their API (mercadopago.com/developers, Reports, Account balance: the fields and the words
+// of TRANSACTION_TYPE). On refunds too, EXTERNAL_REFERENCE is the charge's. Its column
+// METADATA is JSON whose quotes are not doubled in files that others have shown: leave it
+// out of the report.
 //
 // # Payouts
 //
-// One call makes a payout: POST /v1/transaction-intents/process, in Brazil to a Pix
-// key, in Chile to a bank account, in Mexico to a CLABE. An account is of one country,
-// and Mercado Pago enables it. Production wants the body signed (X-signature: Ed25519,
-// Base64); an account in test says X-test-token.
+// One call makes a payout: POST /v1/transaction-intents/process, in Brazil to a Pix key, in
+// Chile to a bank account, in Mexico to a CLABE. An account belongs to one country, and
+// Mercado Pago has to enable payouts for it. Production requires a signed body
+// (X-signature: Ed25519, Base64); a test account sends X-test-token.
 //
-// A payout is asked about by their id, which the answer and each notification have,
-// and by nothing else: there is no search by external_reference. Where the answer is
-// lost, the payout is Unknown until a notification names the id. The reference pages
-// say of X-Idempotency-Key that it makes repetitions safe, and the Spanish guide that
-// an external_reference cannot be used twice; so a payout is made once. What a
-// repetition is answered with, and how long a key is kept, no document says (the
-// pages of Wallet Connect do, for another API). So a repetition counts only where its
-// answer shows the payout, and no question is ever Missing or Unsent.
+// A payout can be queried only by Mercado Pago's id, which the answer and each notification
+// have: there is no search by external_reference. If the answer is lost, the payout is
+// Unknown until a notification names the id. The reference pages say of X-Idempotency-Key
+// that it makes repetitions safe, and the Spanish guide that an external_reference cannot
+// be used twice; so a payout is made once. No document says how Mercado Pago answers a
+// repetition, or how long it keeps a key (the pages of Wallet Connect do, for another API).
+// So a repetition counts only if its answer shows the payout, and no query returns Missing
+// or Unsent.
 //
-// A first call that is refused with 401, 403, 429 or an error of the documented list
-// made no payout; a later one proves nothing. "Invalid external_reference" proves
-// nothing either: the reference may be taken. The three lists of statuses are read as
-// one: see states. A rejection is taken as final: two of the lists advise to make
-// another payout then, and the third calls it failed. Who lacks money is told by a rejected payout, and not by an error.
+// A first call that is refused with 401, 403, 429 or an error of the documented list made
+// no payout; a later one proves nothing. "Invalid external_reference" proves nothing
+// either: the reference may be taken. We read the three lists of statuses as one: see
+// states. A rejection counts as final: two of the lists then advise making another payout,
+// and the third calls it failed. Insufficient funds show as a rejected payout, not as an
+// error.
 //
-// How a notification of payouts is signed is in no document: only the id is taken from
-// it, and the account is asked. That the account's token reads its own payouts alone
-// is taken for granted. There is no documented balance; Check asks for a payout that
-// is not there, which an account without payouts should not be allowed to.
+// No document says how a notification of payouts is signed: we use only its id, and query
+// the payout. We assume that an account's token reads only its own payouts. There is no
+// documented balance; Check queries a payout that does not exist, which should be forbidden
+// to an account without payouts.
 //
 // Checked against mercadopago/devsite-docs guides/money-out (configuration, tests,
 // encryption, prerequisites), the pages docs/payouts and reference/…/payouts behind
-// mercadopago.com/developers as far as they were to be had, and mercadopago/openapi,
-// whose bodies the other pages contradict. Only a real account can tell: the answer to
-// a repetition; the form of errors; which words a payment of each country really has
-// and whether the amounts of a returned one shrink; the codes of banks in Chile;
-// Mexico, where newer pages have /v1/payouts in place of this call and the fields here
-// are of the one example that there is (its type savings_account beside a note that
-// savings accounts are not paid); how payouts are named in the reports. In their test
-// environment nothing is kept, so that no question about a payout has an answer there.
+// mercadopago.com/developers as far as they were available, and mercadopago/openapi, whose
+// bodies the other pages contradict. Only a real account can show: the answer to a
+// repetition; the form of errors; which statuses each country really has and whether the
+// amounts of a returned one shrink; the codes of banks in Chile; Mexico, where newer pages
+// have /v1/payouts in place of this call and the fields here are of the one example that
+// there is (its type savings_account beside a note that savings accounts are not paid); how
+// payouts are named in the reports. The test environment keeps nothing, so queries about
+// payouts have no answer there.
 package mercadopago
 
 import (
@@ -126,7 +123,7 @@ const (
 	secret      = "webhookSecret"
 )
 
-// Adapter is Mercado Pago.
+// Adapter is the adapter for accounts at Mercado Pago that take payments.
 func Adapter() provider.Adapter {
 	keys := make([]string, 0, len(rails))
 	for _, r := range rails {
@@ -144,24 +141,24 @@ func Adapter() provider.Adapter {
 	}
 }
 
-// rail is how one of ours is served.
+// rail is how Mercado Pago serves one of our rails.
 type rail struct {
 	key      string
-	currency money.Currency // of the account's country, which the Payments API takes for granted
+	currency money.Currency // the account's; the Payments API implies it
 	method   string         // payment_method_id; "" for a preference
 	page     page           // of a preference
 }
 
-// page is what a preference leaves of Checkout Pro.
+// page is what a preference offers of Checkout Pro.
 type page struct {
 	without []string // payment types
 	but     []string // payment methods
-	first   string   // the method that is open when the page comes up
+	first   string   // the method that is preselected
 	wallet  bool
 }
 
-// rails in the catalog's order, but for Pix: it goes first, since it has all
-// that the Payments API can do.
+// rails are in the catalog's order, but Pix comes first, because it can do all that the
+// Payments API offers.
 var rails = []rail{
 	{key: "pix.BRA", currency: money.BRL, method: "pix"},
 	{key: "spei.MEX", currency: money.MXN, method: "clabe"},
@@ -205,7 +202,7 @@ func railOf(key string) (rail, bool) {
 	return rails[i], true
 }
 
-// hosted says whether the shopper pays on a preference's page.
+// hosted reports whether the shopper pays on a preference's page.
 func (r rail) hosted() bool { return r.method == "" }
 
 // account is a client of one account.
@@ -229,14 +226,14 @@ func open(a provider.Account) (provider.Provider, error) {
 	return c, nil
 }
 
-// newAccount is a client that has its token alone.
+// newAccount is a client that has only its token.
 func newAccount(a provider.Account) (*account, error) {
 	token, err := a.Credential(accessToken, 300)
 	if err != nil {
 		return nil, err
 	}
 	if a.Live && strings.HasPrefix(token, "TEST-") {
-		return nil, &provider.FieldError{Field: accessToken, Reason: "it is of the test environment"}
+		return nil, &provider.FieldError{Field: accessToken, Reason: "it belongs to the test environment"}
 	}
 	return &account{Account: a, base: a.Base(production, production), token: token}, nil
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// How old a notification may be, and how far ahead their clock.
+// How old a notification may be, and how far ahead its clock.
 const (
 	maxAge  = 5 * day
 	maxLead = 5 * time.Minute
 )
 
-// Notices reads a notification and asks for the payment that it names.
+// Notices reads a notification and queries the payment that it names.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	id := n.Query.Get("data.id")
 	if !a.signed(n.Header, id) {
@@ -41,7 +41,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
 	if !provider.Digits(id, 1, 30) || string(body.Data.ID) != id {
-		return nil, errors.New("mercadopago notification: its address and its body name different things")
+		return nil, errors.New("mercadopago notification: its address and its body name different objects")
 	}
 	switch body.Type {
 	case "payment":
@@ -52,8 +52,8 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	return nil, nil // about something else
 }
 
-// signed checks the signature over the id, the request's id and the time, each
-// left out where it is not there.
+// signed checks the signature over the id, the request's id and the time, without those
+// that are missing.
 func (a *account) signed(h http.Header, id string) bool {
 	var ts, v1 string
 	for part := range strings.SplitSeq(h.Get("X-Signature"), ",") {
@@ -94,7 +94,7 @@ func (a *account) signed(h http.Header, id string) bool {
 func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
 	p, lost := a.payment(ctx, id)
 	if lost != nil && lost.Kind == pay.Missing {
-		return nil, nil // their simulator's
+		return nil, nil // from Mercado Pago's simulator
 	}
 	if lost != nil {
 		return nil, provider.ErrUnreachable
@@ -110,7 +110,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 	case p.paid():
 		n.Outcome = a.outcome(p, "")
 	default:
-		// On a page it was one try of many.
+		// On a page it was only one of several tries.
 		n.Outcome = a.byReference(ctx, n.Reference, "")
 		switch {
 		case n.Outcome.Kind == pay.Missing: // the search lags behind the payment
@@ -120,14 +120,13 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		}
 	}
 	if n.Outcome.Kind == pay.Awaiting {
-		return list, nil // nothing has happened; where the shopper is sent is not for us to say here
+		return list, nil // nothing has changed; the data to pay with is not a notice's
 	}
 	return append([]pay.Notice{n}, list...), nil
 }
 
-// contested notes how a payment stands that the shopper disputes. Its chargeback has
-// an id and an amount; the payment tells of neither. That it was charged back is told
-// once, however often the payment changes.
+// contested writes the state of a disputed payment to n. The chargeback has an id and an
+// amount; the payment has neither. It is reported once, however often the payment changes.
 func (a *account) contested(p payment, n *pay.Notice) {
 	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
 	n.Outcome.Message = "the shopper disputes the payment"
@@ -145,8 +144,8 @@ func (a *account) contested(p payment, n *pay.Notice) {
 	}
 }
 
-// QueryDispute asks how a dispute stands: the chargeback by its id, or the payment
-// where no chargeback was told of.
+// QueryDispute returns the state of a dispute: of the chargeback by its id, or of the
+// payment if no chargeback was reported.
 func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	n.Reference = r.Charge.Reference
 	if r.ID != "" {
@@ -167,14 +166,14 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 	return n, true
 }
 
-// unmapped is the reason of an outcome whose word has no meaning here.
+// unmapped is the reason of an outcome whose status we do not know.
 const unmapped = "unknown_status"
 
-// refundNotices are what a payment tells of our refunds, as far as they have ended.
+// refundNotices are the notices of our ended refunds of a payment.
 func (a *account) refundNotices(p payment, body []byte) (list []pay.Notice) {
 	var refunds []refund
 	if len(p.Refunds) == 0 || read(p.Refunds, &refunds) != nil {
-		return nil // questions find out
+		return nil // queries find the result
 	}
 	for _, back := range refunds {
 		reference := string(back.Metadata.Reference)
@@ -191,9 +190,8 @@ func (a *account) refundNotices(p payment, body []byte) (list []pay.Notice) {
 	return list
 }
 
-// notice begins what a payment tells; false for one that we did not make. Its id is
-// of the payment's state: the notification's own is of one sending, and what is
-// read is the state.
+// notice begins the notice of a payment; false if we did not make the payment. Its id is
+// that of the payment's state: the notification's own differs for each delivery.
 func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
 	if _, _, ours := pay.ParseReference(string(p.ExternalReference)); !ours {
 		return pay.Notice{}, false
@@ -208,7 +206,7 @@ type chargeback struct {
 	Payments []text      `json:"payments"`
 	Amount   json.Number `json:"amount"`
 	Currency text        `json:"currency"`
-	Covered  *bool       `json:"coverage_applied"` // how it ended, once it has
+	Covered  *bool       `json:"coverage_applied"` // the result, once it has ended
 	Papers   text        `json:"documentation_status"`
 	Deadline text        `json:"date_documentation_deadline"`
 	Updated  text        `json:"date_last_updated"`
@@ -217,7 +215,7 @@ type chargeback struct {
 // maxDisputed bounds the payments of one chargeback.
 const maxDisputed = 10
 
-// chargeback reads a chargeback; nil where there is none.
+// chargeback reads a chargeback; nil if there is none.
 func (a *account) chargeback(ctx context.Context, id string) (*chargeback, error) {
 	reply, lost := a.call(ctx, http.MethodGet, "/v1/chargebacks/"+url.PathEscape(id), nil, "")
 	if lost != nil || reply.Status != http.StatusOK && reply.Status != http.StatusNotFound {
@@ -261,12 +259,12 @@ func (a *account) chargebackNotices(ctx context.Context, id string, body []byte)
 func (c chargeback) notice(n pay.Notice) pay.Notice {
 	state := "open"
 	n.DisputeID, n.Stage = string(c.ID), provider.Printable(string(c.Papers), 40)
-	if len(c.Payments) == 1 { // of several, nobody says which part is whose
+	if len(c.Payments) == 1 { // with several payments, the shares are not known
 		n.Outcome.Local, _ = provider.Major(c.Amount.String(), string(c.Currency))
 	}
 	switch {
 	case c.Covered == nil:
-		n.Dispute, n.Outcome.Message = true, "the card's issuer takes the money back"
+		n.Dispute, n.Outcome.Message = true, "the card's issuer took the money back"
 		n.Reviewing = c.Papers == "review_pending"
 		if t, err := time.Parse(time.RFC3339, string(c.Deadline)); err == nil {
 			n.RespondBy = t.UTC()

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// payment is what we read of a payment.
+// payment is the part of a payment that we read.
 type payment struct {
 	ID                text        `json:"id"`
 	ExternalReference text        `json:"external_reference"`
@@ -42,7 +42,7 @@ type payment struct {
 	Refunds json.RawMessage `json:"refunds"`
 }
 
-// paid says whether the money came in, whatever became of it since.
+// paid reports whether the payment was paid, even if it was refunded since.
 func (p payment) paid() bool {
 	switch p.Status {
 	case "approved", "in_mediation", "charged_back", "refunded":
@@ -51,10 +51,10 @@ func (p payment) paid() bool {
 	return false
 }
 
-// dead says whether nobody can pay it any more.
+// dead reports whether it can no longer be paid.
 func (p payment) dead() bool { return p.Status == "rejected" || p.Status == "cancelled" }
 
-// outcome is what became of a payment. pageURL is ours.
+// outcome is the outcome of a payment. pageURL is our page.
 func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(p.ID)}
 	if !isID(o.ProviderRef) {
@@ -72,7 +72,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = p.instructions(pageURL)
 	case p.Status == "cancelled":
-		// expired, by_collector, by_admin: nobody pays it any more.
+		// expired, by_collector, by_admin: it can no longer be paid.
 		o.Kind, o.Decline = pay.Lapsed, "canceled"
 		if p.StatusDetail == "expired" {
 			o.Decline = "expired"
@@ -89,7 +89,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 	return o
 }
 
-// instructions is where the shopper learns how to pay, and with what.
+// instructions is where and with what the shopper pays.
 func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 	if code := string(p.Interaction.Data.QRCode); code != "" {
 		return pageURL, pay.PaymentData{QRCode: code}
@@ -106,7 +106,7 @@ func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 	return provider.Link(string(p.Method.Data.ResourceURL)), data
 }
 
-// declines by status_detail of a rejected payment.
+// declines are by the status_detail of a rejected payment.
 var declines = provider.Declines{
 	"cc_rejected_insufficient_amount":      provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
 	"cc_rejected_bad_filled_date":          provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired, or its date is wrong"),
@@ -121,15 +121,15 @@ var declines = provider.Declines{
 	"cc_rejected_duplicated_payment":       provider.Hard(problem.CardDeclined, "duplicate_transaction", "the card was charged the same amount just before"),
 	"cc_rejected_max_attempts":             provider.Hard(problem.CardDeclined, "too_many_attempts", "the card was tried too often"),
 	"cc_amount_rate_limit_exceeded":        provider.Hard(problem.CardDeclined, "limit_exceeded", "the amount is above the card's limit"),
-	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants to be called first"),
+	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
 	"cc_rejected_card_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
-	"cc_rejected_invalid_installments":     provider.Soft(problem.CardDeclined, "installments_not_supported", "the card does not take these instalments"),
+	"cc_rejected_invalid_installments":     provider.Soft(problem.CardDeclined, "installments_not_supported", "the card does not allow these instalments"),
 	"cc_rejected_other_reason":             provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
 	"cc_rejected_3ds_challenge":            provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
 	"bank_error":                           provider.Soft("", "bank_error", "the bank could not make the payment"),
 }
 
-// preference is what we read of a preference.
+// preference is the part of a preference that we read.
 type preference struct {
 	ID                text   `json:"id"`
 	InitPoint         text   `json:"init_point"`
@@ -139,7 +139,7 @@ type preference struct {
 	Items             []item `json:"items"`
 }
 
-// over says whether the preference's time is over.
+// over reports whether the preference has expired.
 func (p preference) over(now time.Time) bool {
 	until, err := time.Parse(time.RFC3339, string(p.ExpirationDateTo))
 	return p.Expires && err == nil && !now.Before(until)

@@ -23,9 +23,9 @@ const (
 	signingKey   = "signingKey"
 )
 
-// payoutRail is how one of ours is paid out.
+// payoutRail is how Mercado Pago pays out on one of our rails.
 type payoutRail struct {
-	country  string // the account's: a contract is of one
+	country  string // the account's only country
 	currency money.Currency
 	needs    []pay.HolderField
 }
@@ -36,7 +36,7 @@ var payoutRails = map[string]payoutRail{
 	"spei.MXN":    {"MX", money.MXN, []pay.HolderField{pay.HolderName}},
 }
 
-// PayoutAdapter is the adapter of accounts at Mercado Pago that pay out.
+// PayoutAdapter is the adapter for accounts at Mercado Pago that pay out.
 func PayoutAdapter() provider.Adapter {
 	needs := map[string][]pay.HolderField{}
 	for key, r := range payoutRails {
@@ -47,7 +47,7 @@ func PayoutAdapter() provider.Adapter {
 		Fields: []provider.Field{
 			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…). Mercado Pago has to enable Payouts for the account, and in Brazil the account needs a Pix key of its own"},
 			{Name: countryField, Public: true, Doc: "the country of the account: BR (Pix), CL (bank accounts) or MX (SPEI). One account pays out in one country"},
-			{Name: signingKey, Optional: true, Doc: "the private Ed25519 key whose public one the Integrations team of Mercado Pago has (openssl genpkey -algorithm ed25519): the PEM, or the Base64 of it. Production needs it"},
+			{Name: signingKey, Optional: true, Doc: "the private Ed25519 key whose public key is registered with Mercado Pago's Integrations team (openssl genpkey -algorithm ed25519): the PEM, or the Base64 of it. Production needs it"},
 		},
 		Rails:       provider.Rails(payoutRails, "pix.BRL"),
 		Needs:       needs,
@@ -58,7 +58,7 @@ func PayoutAdapter() provider.Adapter {
 // payer is an account that pays out.
 type payer struct {
 	account *account
-	rail    string // the one that the account's country has
+	rail    string // the one rail of the account's country
 	key     ed25519.PrivateKey
 }
 
@@ -78,20 +78,21 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 		}
 	}
 	if p.rail == "" {
-		return nil, &provider.FieldError{Field: countryField, Reason: "want BR, CL or MX"}
+		return nil, &provider.FieldError{Field: countryField, Reason: "it has to be BR, CL or MX"}
 	}
 	switch text := a.Credentials[signingKey]; {
 	case text != "":
 		if p.key = parseSigningKey(text); p.key == nil {
-			return nil, &provider.FieldError{Field: signingKey, Reason: "want a private Ed25519 key in PEM"}
+			return nil, &provider.FieldError{Field: signingKey, Reason: "it has to be a private Ed25519 key in PEM"}
 		}
 	case a.Live:
-		return nil, &provider.FieldError{Field: signingKey, Reason: "it is missing: production takes signed payouts alone"}
+		return nil, &provider.FieldError{Field: signingKey, Reason: "it is missing: production accepts only signed payouts"}
 	}
 	return p, nil
 }
 
-// parseSigningKey reads a key as openssl writes it, or the Base64 of that; nil where it is none.
+// parseSigningKey reads a key as openssl writes it, or the Base64 of that; nil if it is not
+// one.
 func parseSigningKey(text string) ed25519.PrivateKey {
 	file := []byte(strings.TrimSpace(text))
 	if decoded, err := base64.StdEncoding.DecodeString(string(file)); err == nil {
@@ -109,12 +110,12 @@ func parseSigningKey(text string) ed25519.PrivateKey {
 	return key
 }
 
-// currency is what the account pays out.
+// currency is the currency that the account pays out.
 func (p *payer) currency() money.Currency { return payoutRails[p.rail].currency }
 
-// Send makes the payout. Where theirs is known there is nothing to make: it is asked about. The
-// key makes a repetition safe, and what one is answered is not documented, so only a payout in
-// the answer counts then.
+// Send makes the payout. If its id at Mercado Pago is known, it queries the payout instead.
+// The key makes a repetition safe, but the answer to one is not documented, so then only an
+// answer with a payout counts.
 func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	if r.ProviderRef != "" {
 		return p.Query(ctx, r)
@@ -139,37 +140,37 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.outcome(made)
 }
 
-// onFirstCall is what a call proved that did nothing. That is all there is to know only where
-// no other call was begun under the reference.
+// onFirstCall is the outcome of a call that did nothing. It stands only if no other call
+// was begun under the reference.
 func onFirstCall(r payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
 	if r.Calls == 1 {
 		return o
 	}
-	return unknown("this call did nothing, and what an earlier one did is not known: " + o.Message)
+	return unknown("this call did nothing, but what an earlier one did is not known: " + o.Message)
 }
 
-// Query asks for the payout by the id that an answer or a notification told. Nothing can be
-// asked by our reference.
+// Query reads the payout by the id from an answer or a notification. Our reference cannot
+// be queried.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	if !isIntentID(r.ProviderRef) {
-		return unknown("no answer told the provider's id of the payout: a notification has to")
+		return unknown("the provider's id of the payout is not known yet: a notification has to bring it")
 	}
 	found, err := p.get(ctx, r.ProviderRef)
 	switch {
 	case errors.Is(err, errNoIntent):
-		return unknown("the payout was there, and is not found")
+		return unknown("the payout was there, but is not found now")
 	case err != nil:
-		return unknown("the question has no answer that can be used")
+		return unknown("the query got no usable answer")
 	case string(found.Reference) != r.Reference:
 		return unknown("the payout under the provider's id is another one")
 	}
 	return p.outcome(found)
 }
 
-// nobody has the form of an id, and is of no user.
+// nobody has the form of an id, but belongs to no user.
 const nobody = "0-00000000000000000000000000"
 
-// Check asks for a payout that is not there: who may not ask is told so.
+// Check queries a payout that does not exist: an account without permission gets an error.
 func (p *payer) Check(ctx context.Context) error {
 	answer, lost := p.call(ctx, http.MethodGet, intents+nobody, nil, "")
 	barred := []int{http.StatusUnauthorized, http.StatusForbidden}

@@ -37,7 +37,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		case status != http.StatusOK && (o.Kind == pay.PayoutPaid || o.Kind == pay.PayoutReturned || o.Kind == pay.PayoutAccepted):
 			t.Errorf("an error that is believed: %+v", o)
 		case !utf8.ValidString(o.Code + o.Message + o.ProviderRef):
-			t.Errorf("a text that no database takes: %+v", o)
+			t.Errorf("a text that no database accepts: %+v", o)
 		}
 	}
 	asked := []pay.PayoutKind{pay.PayoutPaid, pay.PayoutAccepted, pay.PayoutReturned, pay.PayoutRejected, pay.PayoutUnavailable}

@@ -9,12 +9,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Notices reads a notification of a payout. No document says how one is signed, so nothing of it
-// is believed but the id, which the account is asked about. One that tells of nothing new is told
-// too: it may be all that tells the provider's id.
+// Notices reads a notification of a payout. No document says how it is signed, so we trust
+// only the id, and query that payout. A notice is returned even if nothing changed: it may
+// be the only source of the provider's id.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	var told struct {
-		ID        text `json:"id"` // of the notification, or of the payout where there is no data
+		ID        text `json:"id"` // the notification's id, or the payout's if there is no data
 		Type      text `json:"type"`
 		Reference text `json:"external_reference"`
 		Data      struct {
@@ -35,7 +35,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	}
 	found, err := p.get(ctx, string(id))
 	if errors.Is(err, errNoIntent) {
-		return nil, nil // a stranger's
+		return nil, nil // it is not ours
 	}
 	if err != nil {
 		return nil, fmt.Errorf("mercadopago: payout of the notification: %w", err)

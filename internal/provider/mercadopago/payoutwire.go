@@ -18,13 +18,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// intents is where payouts are: Mercado Pago calls one a transaction intent.
+// intents is the path of payouts: Mercado Pago calls one a transaction intent.
 const intents = "/v1/transaction-intents/"
 
-// most is the largest payout, in units of any currency.
+// most is the largest payout, in major units of any currency.
 const most = 10_000_000_000
 
-// receiver is the account that a payout goes to, and what each country wants to know of it.
+// receiver is the account that a payout goes to, with the data that each country requires.
 type receiver struct {
 	Type        string      `json:"type"`
 	Amount      json.Number `json:"amount"`
@@ -74,7 +74,7 @@ type seller struct {
 	} `json:"notification_info"`
 }
 
-// order is the body of a payout. It is the same for each call.
+// order is the body of a payout. It is the same for every call.
 func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
 	q.Reference, q.Interaction.Type = r.Reference, "PSP_TRANSFER"
 	if p.account.NotificationURL != "" {
@@ -89,7 +89,7 @@ func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
 	return q
 }
 
-// receiver is who gets a payout; wrong says why the account cannot pay it out.
+// receiver is the recipient of a payout; wrong says why the account cannot pay it out.
 func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (receiver, *pay.PayoutOutcome) {
 		return receiver{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
@@ -105,12 +105,12 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 	case r.Network+"."+string(r.Local.Currency) != p.rail:
 		return unsupported("the account does not pay out over this rail")
 	case r.Local.Minor < 1 || r.Local.Minor > limit.Minor:
-		return unsupported("the account does not pay out such an amount")
+		return unsupported("the account cannot pay out this amount")
 	}
 	to = receiver{Type: "current", Amount: json.Number(r.Local.Decimal())}
 	switch p.rail {
 	case "spei.MXN":
-		// The example has this type for a CLABE, whose first three digits are the bank's.
+		// The example uses this type for a CLABE, whose first three digits are the bank's.
 		to.Type, to.Holder, to.Description = "savings_account", provider.Exact(r.Name, 140), r.Reference
 		if to.Holder == "" || !provider.Digits(r.Destination, 18, 18) {
 			return unsupported("the account needs the holder's name, and a CLABE")
@@ -121,9 +121,9 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 		kind, number := document("CHL", r.Document)
 		switch {
 		case r.Country != "" && r.Country != "CHL", r.AccountType == "savings":
-			return unsupported("the account pays out to checking accounts in Chile alone")
+			return unsupported("in Chile the account pays out only to checking accounts")
 		case !provider.Digits(r.Bank, 1, 12):
-			return unsupported("the account does not know the bank's code")
+			return unsupported("the account cannot serve this bank code")
 		case len(number) < 8 || len(number) > 9, !provider.Digits(r.Destination, 1, 34):
 			return refuse(pay.PayoutRejected, "invalid_account", "there is no such account or tax id in Chile")
 		}
@@ -136,19 +136,19 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 	case key == "":
 		return unsupported("the account cannot pay to this kind of Pix key")
 	case len(number) != 11 && len(number) != 14:
-		return refuse(pay.PayoutRejected, "invalid_account", "the holder's tax id is no CPF and no CNPJ")
+		return refuse(pay.PayoutRejected, "invalid_account", "the holder's tax id is neither a CPF nor a CNPJ")
 	}
 	to.PixKey, to.Owner = &pixKey{key, r.Destination}, &owner{identification{kind, number}}
 	return to, nil
 }
 
-// pixKeys are the kinds of Pix keys in Mercado Pago's words, by their form in our wallets.
+// pixKeys are Mercado Pago's names for the kinds of Pix keys, by their form in our wallets.
 var pixKeys = map[string]*regexp.Regexp{
 	"CPF": regexp.MustCompile(`^\d{11}$`), "CNPJ": regexp.MustCompile(`^[0-9A-Z]{12}\d{2}$`), "EMAIL": regexp.MustCompile(`^[^@ ]+@[^@ ]+$`),
 	"PHONE": regexp.MustCompile(`^\+55\d{10,11}$`), "PIX_CODE": regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`),
 }
 
-// pixKeyType is what kind of Pix key a destination is, "" for none.
+// pixKeyType is the kind of Pix key of a destination, "" if it is none.
 func pixKeyType(key string) string {
 	for kind, form := range pixKeys {
 		if form.MatchString(key) {
@@ -175,8 +175,8 @@ func (p *payer) call(ctx context.Context, method, path string, body any, key str
 	return provider.Do(p.account.Client, req)
 }
 
-// sign signs the bytes of a body. Without a key, which tests alone may lack, it says that there
-// is no signature.
+// sign signs the bytes of a body. Without a key, which only a test account may lack, it
+// marks the request as unsigned.
 func (p *payer) sign(req *http.Request) error {
 	req.Header.Set("X-Enforce-Signature", fmt.Sprint(p.key != nil))
 	if p.key == nil {
@@ -194,7 +194,7 @@ func (p *payer) sign(req *http.Request) error {
 	return nil
 }
 
-// intent is what we read of a payout.
+// intent is the part of a payout that we read.
 type intent struct {
 	ID          text `json:"id"`
 	Status      text `json:"status"`
@@ -207,7 +207,7 @@ type intent struct {
 	} `json:"transaction"`
 }
 
-// side is where the money of a payout comes from, or goes to: one account.
+// side is one account, the source or the destination of a payout's money.
 type side struct {
 	Accounts []struct {
 		Amount text `json:"amount"` // a number, or a text with a comma
@@ -215,8 +215,8 @@ type side struct {
 	} `json:"accounts"`
 }
 
-// detail is why a payout has its status. The guide has it at the receiver, the page about tests
-// at the sender.
+// detail is why a payout has its status. In the guide it is at the receiver, on the page
+// about tests at the sender.
 func (i intent) detail() string {
 	for _, s := range []side{i.Transaction.To, i.Transaction.From} {
 		if len(s.Accounts) == 1 && s.Accounts[0].Detail != "" {
@@ -226,7 +226,8 @@ func (i intent) detail() string {
 	return ""
 }
 
-// arrived is what the receiver got or is to get, the total where that is not told. Zero: neither.
+// arrived is what the receiver got or will get, or the total if that is not reported. Zero:
+// neither is known.
 func (i intent) arrived(c money.Currency) money.Amount {
 	told := i.Transaction.Total
 	if to := i.Transaction.To.Accounts; len(to) == 1 && to[0].Amount != "" {
@@ -235,7 +236,7 @@ func (i intent) arrived(c money.Currency) money.Amount {
 	return amount(told, c)
 }
 
-// amount is an amount of theirs, zero for what no payout can be.
+// amount is an amount of Mercado Pago's, zero if no payout can have it.
 func amount(told text, c money.Currency) money.Amount {
 	local, ok := provider.Major(strings.Replace(string(told), ",", ".", 1), string(c))
 	if !ok {
@@ -244,21 +245,21 @@ func amount(told text, c money.Currency) money.Amount {
 	return local
 }
 
-// isIntentID reports whether s may be the id of a payout: it goes into addresses.
+// isIntentID reports whether s can be the id of a payout: it goes into addresses.
 var isIntentID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`).MatchString
 
-// readIntent is the payout of an answer, false where there is none.
+// readIntent is the payout of an answer, false if there is none.
 func readIntent(answer provider.Reply) (i intent, ok bool) {
 	err := read(answer.Body, &i)
 	return i, err == nil && isIntentID(string(i.ID))
 }
 
-// errNoIntent says that the account has no such payout.
+// errNoIntent means that the account has no such payout.
 var errNoIntent = errors.New("there is no such payout")
 
-// get asks for a payout by its id.
+// get reads a payout by its id.
 //
-// Errors: errNoIntent; provider.ErrUnreachable where nobody knows.
+// Errors: errNoIntent; provider.ErrUnreachable if the answer is not clear.
 func (p *payer) get(ctx context.Context, id string) (intent, error) {
 	answer, lost := p.call(ctx, http.MethodGet, intents+id, nil, "")
 	switch {

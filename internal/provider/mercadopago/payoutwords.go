@@ -21,20 +21,21 @@ func rejected(code, message string) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: code, Message: message}
 }
 
-// states are what a status means, with its detail. There are three lists of them, which do not
-// agree: the guide of Money Out, the page "Transaction status" of Payouts, and the page of the
-// integration test. No two give one pair different meanings.
+// states are the meanings of a status with its detail. There are three lists of them, which
+// differ: the guide of Money Out, the page "Transaction status" of Payouts, and the page of
+// the integration test. No two give one pair different meanings.
 var states = map[string]pay.PayoutKind{
 	"processed": pay.PayoutPaid, "processed/approved": pay.PayoutPaid, "approved/approved": pay.PayoutPaid, "success/accredited": pay.PayoutPaid,
 	"new": pay.PayoutAccepted, "created": pay.PayoutAccepted, "pending": pay.PayoutAccepted,
-	"approved":   pay.PayoutAccepted, // made, and still to be processed
+	"approved":   pay.PayoutAccepted, // created, not yet processed
 	"in_process": pay.PayoutAccepted, "in_process/pending_authorized": pay.PayoutAccepted, "in_process/pending_bank": pay.PayoutAccepted,
 	"partially_processed": pay.PayoutAccepted, "partially_processed/pending_bank": pay.PayoutAccepted,
 	"refunded": pay.PayoutReturned, "refunded/refunded": pay.PayoutReturned, "reverted": pay.PayoutReturned, "reverted/refunded": pay.PayoutReturned,
 }
 
-// ends are why a payout has failed, by the detail of the statuses rejected, failed and error. The
-// documents advise to make another one then, so a failed one is taken as never paid.
+// ends are why a payout has failed, by the detail of the statuses rejected, failed and
+// error. The documents then advise making another payout, so a failed one counts as never
+// paid.
 var ends = map[string]pay.PayoutOutcome{
 	"by_bank":                     rejected("rejected", "the beneficiary's bank rejected the payout"),
 	"failed":                      rejected("rejected", "the beneficiary's account could not be credited"),
@@ -49,7 +50,7 @@ var ends = map[string]pay.PayoutOutcome{
 	"other_reason":                unavailable("provider_error", "the payout failed on its way"),
 }
 
-// outcome is how a payout stands.
+// outcome is the outcome of a payout.
 func (p *payer) outcome(i intent) pay.PayoutOutcome {
 	word := strings.TrimSuffix(string(i.Status)+"/"+i.detail(), "/")
 	back := amount(i.Transaction.Refunded, p.currency())
@@ -67,15 +68,15 @@ func (p *payer) outcome(i intent) pay.PayoutOutcome {
 		}
 	case o.Kind == "":
 		p.account.Strange("payout", word)
-		o.Kind, o.Message = pay.PayoutUnknown, "the payout's status has no meaning here"
+		o.Kind, o.Message = pay.PayoutUnknown, "the payout's status is unknown to us"
 	case o.Kind == pay.PayoutPaid && o.Local == money.Amount{}:
 		o.Kind, o.Message = pay.PayoutUnknown, "the provider does not say how much was paid"
 	}
 	return o
 }
 
-// failed is the outcome of a payout that failed. A reason that nobody knows is told, and is final
-// all the same.
+// failed is the outcome of a failed payout. An unknown reason is reported, and is final all
+// the same.
 func (p *payer) failed(i intent) pay.PayoutOutcome {
 	o, known := ends[i.detail()]
 	if !known {
@@ -86,39 +87,39 @@ func (p *payer) failed(i intent) pay.PayoutOutcome {
 	return o
 }
 
-// notPermitted is the code of what the account may not do.
+// notPermitted is the code of a payout that the account is not allowed to make.
 const notPermitted = "not_permitted"
 
-// refusals are the documented errors of the status 400, by a part of each. They are of a call
-// that made no payout.
+// refusals are the documented errors with status 400, by a part of each. Such a call made
+// no payout.
 var refusals = []struct {
 	part string
 	pay.PayoutOutcome
 }{
 	{"financial identity not found", rejected("invalid_account", "the beneficiary's bank is not known")},
-	{"invalid identification", rejected("invalid_account", "the holder's tax id is not taken")},
+	{"invalid identification", rejected("invalid_account", "the holder's tax id is not accepted")},
 	{"client not allowed", unavailable(notPermitted, "the account may not pay out")},
 	{"unauthorized", unavailable(notPermitted, "the account may not pay out")},
 	{"account is disabled", unavailable(notPermitted, "the account is disabled")},
 	{"compliance not processed", unavailable(notPermitted, "the account still has to be verified")},
-	{"many requests", unavailable("busy", "the account has asked too often")},
-	{"rate limit", unavailable("busy", "the account has asked too often")},
-	{"participant is not available", unavailable("refused", "the account does not reach the beneficiary's bank")},
-	{"key psp error", unavailable("refused", "the account does not take the Pix key")},
-	{"invalid amount", unavailable("refused", "the account does not take the amount")},
-	{"invalid type point of interaction", unavailable("refused", "the account does not take the payout")},
-	{"invalid body", unavailable("refused", "the account does not take the payout")},
-	{"invalid payload", unavailable("refused", "the account does not take the payout")},
+	{"many requests", unavailable("busy", "the account sent too many requests")},
+	{"rate limit", unavailable("busy", "the account sent too many requests")},
+	{"participant is not available", unavailable("refused", "the account cannot reach the beneficiary's bank")},
+	{"key psp error", unavailable("refused", "the account does not accept the Pix key")},
+	{"invalid amount", unavailable("refused", "the account does not accept the amount")},
+	{"invalid type point of interaction", unavailable("refused", "the account does not accept the payout")},
+	{"invalid body", unavailable("refused", "the account does not accept the payout")},
+	{"invalid payload", unavailable("refused", "the account does not accept the payout")},
 }
 
-// declined is what an error proves of the call that it answers. A reference that is not taken may
-// be taken already, so that proves nothing, and neither does an error that is in no document.
+// declined is what an error proves of its call. A refused reference may be in use already,
+// so that proves nothing, and neither does an undocumented error.
 func declined(answer provider.Reply) pay.PayoutOutcome {
 	switch answer.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return unavailable(notPermitted, "the access token is refused, or the account may not pay out")
 	case http.StatusTooManyRequests:
-		return unavailable("busy", "the account has asked too often")
+		return unavailable("busy", "the account sent too many requests")
 	case http.StatusBadRequest:
 		said := sentence(answer)
 		for _, r := range refusals {
@@ -130,8 +131,8 @@ func declined(answer provider.Reply) pay.PayoutOutcome {
 	return unknown("the provider answers " + provider.Refused(answer.Status).Decline)
 }
 
-// noIntent reports whether an answer proves that the account has no such payout. The words have
-// to be the provider's, and not a gateway's.
+// noIntent reports whether an answer proves that the account has no such payout. It has to
+// be in the provider's own words, not a gateway's.
 func noIntent(answer provider.Reply) bool {
 	switch answer.Status {
 	case http.StatusNotFound:
@@ -142,8 +143,8 @@ func noIntent(answer provider.Reply) bool {
 	return false
 }
 
-// sentence is what an error says, in small letters and without underscores. Its form is not
-// documented for payouts.
+// sentence is an error's text in lower case without underscores. Its form is not documented
+// for payouts.
 func sentence(answer provider.Reply) string {
 	var e struct {
 		Message, Error, Code any

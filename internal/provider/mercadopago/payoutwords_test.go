@@ -55,7 +55,7 @@ func TestStatusesInOurWords(t *testing.T) {
 		}
 		strange := want.Kind == pay.PayoutUnknown || word == "rejected/" || word == "failed/zzz"
 		if words := line.Words(); (len(words) > 0) != strange {
-			t.Errorf("%s: the operator is told %q", word, words)
+			t.Errorf("%s: reported to the operator: %q", word, words)
 		}
 	}
 }

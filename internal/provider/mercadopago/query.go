@@ -10,13 +10,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// A search is read in pages, and not for ever.
+// A search is read in pages, up to a limit.
 const (
 	perPage  = 50
 	maxPages = 4
 )
 
-// Query asks for the payment, or for what has our reference.
+// Query reads the payment, or whatever has our reference.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
 	if !isID(r.ProviderRef) {
@@ -34,7 +34,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return usable(a.outcome(p, r.PageURL))
 }
 
-// payment asks for one payment. The outcome is Missing when there is none.
+// payment reads one payment. The outcome is Missing if there is none.
 func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome) {
 	reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+url.PathEscape(id), nil, "")
 	if lost != nil {
@@ -50,13 +50,12 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	return p, lost
 }
 
-// asked is the outcome of a question. That it was refused proves nothing of what
-// it was about.
+// asked is the outcome of a query. A refused query proves nothing.
 func asked(o pay.Outcome) pay.Outcome {
 	return usable(o.Asked())
 }
 
-// notFound is proof only in the provider's own words, and not a gateway's.
+// notFound accepts a 404 as proof only in the provider's own words, not a gateway's.
 func notFound(reply provider.Reply) *pay.Outcome {
 	var e struct {
 		Status int  `json:"status"`
@@ -68,8 +67,8 @@ func notFound(reply provider.Reply) *pay.Outcome {
 	return &pay.Outcome{Kind: pay.Missing}
 }
 
-// byReference is what became of a charge under our reference: the payment that
-// brought the money, else one that still may, else the page, else the last try.
+// byReference is the state of a charge by our reference: of the paid payment, else of one
+// that can still be paid, else of the page, else of the last try.
 func (a *account) byReference(ctx context.Context, reference, pageURL string) pay.Outcome {
 	list, lost := a.payments(ctx, reference)
 	if lost != nil {
@@ -102,9 +101,8 @@ func (a *account) byReference(ctx context.Context, reference, pageURL string) pa
 	return pay.Outcome{Kind: pay.Lapsed, Decline: "expired", ProviderRef: string(page.ID)}
 }
 
-// decisive is the payment that says what became of the charge: the first that
-// was paid, else one that may be, else the last that was not. The list begins
-// with the newest.
+// decisive is the payment that decides the charge: the first paid one, else one that can
+// still be paid, else the last failed one. The list begins with the newest.
 func decisive(list []payment) (payment, bool) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].paid() {
@@ -126,7 +124,7 @@ type paging struct {
 	Total int `json:"total"`
 }
 
-// payments lists those with our reference, the newest first.
+// payments lists those with our reference, newest first.
 func (a *account) payments(ctx context.Context, reference string) ([]payment, *pay.Outcome) {
 	var list []payment
 	for n := range maxPages {
@@ -149,7 +147,7 @@ func (a *account) payments(ctx context.Context, reference string) ([]payment, *p
 			return nil, provider.Broken()
 		}
 		for _, p := range *found.Results {
-			if p.ExternalReference != text(reference) { // it did not search for what we asked
+			if p.ExternalReference != text(reference) { // it did not search for our reference
 				return nil, provider.Broken()
 			}
 			list = append(list, p)
@@ -161,8 +159,7 @@ func (a *account) payments(ctx context.Context, reference string) ([]payment, *p
 	return nil, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_payments"}
 }
 
-// preference finds the one with our reference. The outcome is Missing when there
-// is none.
+// preference finds the one with our reference. The outcome is Missing if there is none.
 func (a *account) preference(ctx context.Context, reference string) (preference, *pay.Outcome) {
 	query := url.Values{"external_reference": {reference}, "limit": {fmt.Sprint(perPage)}}
 	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/search?"+query.Encode(), nil, "")
@@ -192,7 +189,7 @@ func (a *account) preference(ctx context.Context, reference string) (preference,
 	return a.wholePreference(ctx, (*found.Elements)[0].ID)
 }
 
-// wholePreference asks for what a search leaves out.
+// wholePreference reads the fields that a search omits.
 func (a *account) wholePreference(ctx context.Context, id text) (preference, *pay.Outcome) {
 	var p preference
 	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/"+url.PathEscape(string(id)), nil, "")
@@ -207,7 +204,7 @@ func (a *account) wholePreference(ctx context.Context, id text) (preference, *pa
 	return p, nil
 }
 
-// Cancel ends a payment, or the page and what was begun on it.
+// Cancel ends a payment, or the page and the payments begun on it.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
 	if way.hosted() {
@@ -231,7 +228,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.cancelPayment(ctx, string(p.ID), r)
 }
 
-// close ends a preference's time. nil when it is over or never was.
+// close makes a preference expire. nil if it has expired or never existed.
 func (a *account) close(ctx context.Context, r provider.Request, way rail) *pay.Outcome {
 	page, lost := a.preference(ctx, r.Reference)
 	switch {
@@ -264,7 +261,7 @@ func (a *account) cancelPayment(ctx context.Context, id string, r provider.Reque
 	}
 	p, lost := one(reply)
 	refused := lost != nil && lost.Kind == pay.Errored
-	if lost != nil { // it may be paid by now, which cannot be canceled
+	if lost != nil { // it may be paid by now, and then cannot be canceled
 		if p, lost = a.payment(ctx, id); lost != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 		}

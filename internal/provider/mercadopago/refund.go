@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refund is what we read of a refund.
+// refund is the part of a refund that we read.
 type refund struct {
 	ID       text        `json:"id"`
 	Status   text        `json:"status"`
@@ -22,23 +22,23 @@ type refund struct {
 	} `json:"metadata"`
 }
 
-// final are the causes that no later try will change.
+// final are the causes that are final: no later try can succeed.
 var final = []string{
 	"2024", "15016", // too old
-	"2063", // not in the payment's state
-	"3024", // not in part
+	"2063", // not possible in the payment's status
+	"3024", // no partial refunds
 	"4295", "4296",
 }
 
-// Refund gives money of a payment back, after a look whether it was given already:
-// how long a key is kept is not documented.
+// Refund refunds a payment unless it finds that it was refunded before: how long Mercado
+// Pago keeps a key is not documented.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
 		return *lost
 	}
 	switch o, found, lost := a.findRefund(ctx, id, r); {
-	case lost != nil: // nothing was asked for yet
+	case lost != nil: // no refund was requested yet
 		return pay.Outcome{Kind: pay.Unavailable, Decline: lost.Decline}
 	case found:
 		return o
@@ -67,7 +67,7 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	return a.refundOutcome(back, r.Local.Currency)
 }
 
-// refundable is the id of the payment that brought the money.
+// refundable is the id of the paid payment.
 func (a *account) refundable(ctx context.Context, r provider.Request) (string, *pay.Outcome) {
 	if isID(r.ProviderRef) {
 		return r.ProviderRef, nil
@@ -86,7 +86,7 @@ func (a *account) refundable(ctx context.Context, r provider.Request) (string, *
 	return string(p.ID), nil
 }
 
-// refundOutcome is what became of a refund.
+// refundOutcome is the outcome of a refund.
 func (a *account) refundOutcome(back refund, currency money.Currency) pay.Outcome {
 	o := pay.Outcome{ProviderRef: string(back.ID)}
 	if !isID(o.ProviderRef) {
@@ -112,7 +112,7 @@ func (a *account) refundOutcome(back refund, currency money.Currency) pay.Outcom
 	return o
 }
 
-// QueryRefund asks for a refund by its id, or for those of the payment.
+// QueryRefund reads a refund by its id, or searches those of the payment.
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
@@ -140,8 +140,8 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	return o
 }
 
-// findRefund looks for the refund with our reference among all of a payment. What
-// is not found is Missing, or Unknown where one without a reference may be it.
+// findRefund searches all refunds of a payment for our reference. If none has it, the
+// result is Missing, or Unknown if one without a reference may be it.
 func (a *account) findRefund(ctx context.Context, id string, r provider.RefundRequest) (o pay.Outcome, found bool, lost *pay.Outcome) {
 	reply, lost := a.call(ctx, http.MethodGet, "/v1/payments/"+id+"/refunds", nil, "")
 	var list *[]refund

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// begun is what the answer to a call may be that did all it should.
+// begun are the possible outcomes of a fully successful call.
 var begun = []pay.PayoutKind{pay.PayoutPaid, pay.PayoutAccepted}
 
 func (s Suite) paid(t *testing.T, sample payout.Request) {
@@ -30,7 +30,8 @@ func (s Suite) paid(t *testing.T, sample payout.Request) {
 	}
 }
 
-// twice sends a payout again while it is on its way and after it was paid, as after a crash.
+// twice sends a payout again while it is on its way and after it was paid, as after a
+// crash.
 func (s Suite) twice(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZTWICE-2")
@@ -79,7 +80,7 @@ func (s Suite) parallel(t *testing.T, sample payout.Request) {
 	all.Wait()
 	for i, o := range outcomes {
 		if o.Kind == pay.PayoutMissing && i%2 == 1 {
-			continue // it was asked before the first call came
+			continue // the query came before the first call
 		}
 		b.prove(t, "one of many", r, o)
 	}
@@ -99,8 +100,8 @@ func (s Suite) slow(t *testing.T, sample payout.Request) {
 	want(t, "the question once it is paid", b.ask(t, "the question once it is paid", &r), pay.PayoutPaid)
 }
 
-// less has the provider pay another amount than it was asked for. The core compares, so it
-// has to be told.
+// less makes the provider pay another amount than ordered. The core compares, so the
+// adapter has to report it.
 func (s Suite) less(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZLESS")
@@ -113,8 +114,9 @@ func (s Suite) less(t *testing.T, sample payout.Request) {
 	}
 }
 
-// account has our account at the provider refuse a payout. Either nothing can be paid later
-// under that reference, and another account may; or the payout goes on when it can.
+// account makes the provider refuse a payout because of our account. Either nothing can be
+// paid later under that reference and another account may pay, or the payout continues when
+// it can.
 func (s Suite) account(t *testing.T, sample payout.Request, why Behaviour) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZACCOUNT")
@@ -123,7 +125,7 @@ func (s Suite) account(t *testing.T, sample payout.Request, why Behaviour) {
 	want(t, "the call", o, pay.PayoutUnavailable, pay.PayoutAccepted, pay.PayoutUnknown)
 	if o.Kind != pay.PayoutUnavailable {
 		if o.Message == "" {
-			t.Errorf("nobody is told why it waits: %+v", o)
+			t.Errorf("the reason why it waits is not reported: %+v", o)
 		}
 		b.settle()
 		o = b.ask(t, "the question", &r)
@@ -137,18 +139,18 @@ func (s Suite) account(t *testing.T, sample payout.Request, why Behaviour) {
 	b.recover(t, &r)
 }
 
-// over proves that a payout which was given up is never paid: what is left of its calls may
-// still come, and somebody may still look.
+// over proves that a payout that was given up is never paid: late calls may still arrive,
+// and there may still be queries.
 func (b *bench) over(t *testing.T, r *payout.Request) {
 	t.Helper()
 	b.settle()
 	b.ask(t, "a question after the end", r)
 	if e, _ := b.entry(t, r.Reference); e.Times != 0 || e.Stage == Open {
-		t.Errorf("it was given up, and the books have %+v", e)
+		t.Errorf("it was given up, but the books have %+v", e)
 	}
 }
 
-// recover goes on with a payout as the core does, until it has ended. The provider pays.
+// recover continues a payout as the core does until it has ended. The provider pays.
 func (b *bench) recover(t *testing.T, r *payout.Request) {
 	t.Helper()
 	for range 6 {
@@ -156,7 +158,7 @@ func (b *bench) recover(t *testing.T, r *payout.Request) {
 		o := b.ask(t, "the question that goes on", r)
 		if b.suite.ByIDAlone != "" && r.ProviderRef == "" {
 			if _, there := b.entry(t, r.Reference); !there {
-				return // it never arrived, and nobody can know
+				return // it never arrived, which cannot be known
 			}
 			o = b.learn(t, r)
 		}
@@ -189,17 +191,18 @@ func (s Suite) nonsense(t *testing.T, sample payout.Request) {
 	before := len(b.line.Words())
 	want(t, "the question", b.ask(t, "the question", &r), pay.PayoutUnknown, pay.PayoutAccepted)
 	if n := len(b.line.Words()) - before; n != 1 {
-		t.Errorf("the operator is told %d words of it, want one", n)
+		t.Errorf("%d statuses are reported to the operator, want one", n)
 	}
 	b.Next(Pays)
 	b.Complete(r.Reference)
 	want(t, "the question once it is paid", b.ask(t, "the question once it is paid", &r), pay.PayoutPaid)
 	if n := len(b.line.Words()) - before; n != 1 {
-		t.Errorf("the operator is told of words that have a meaning: %q", b.line.Words())
+		t.Errorf("known statuses are reported to the operator: %q", b.line.Words())
 	}
 }
 
-// refused has the provider refuse a payout for its beneficiary: at once, and later.
+// refused makes the provider refuse a payout because of its beneficiary: at once, and
+// later.
 func (s Suite) refused(t *testing.T, sample payout.Request, why Behaviour) {
 	for _, later := range []bool{false, true} {
 		b := s.connect(t)
@@ -248,7 +251,7 @@ func (s Suite) returned(t *testing.T, sample payout.Request) {
 	}
 }
 
-// unsendable sends what the adapter refuses by itself.
+// unsendable sends payouts that the adapter refuses by itself.
 func (s Suite) unsendable(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZWRONG")

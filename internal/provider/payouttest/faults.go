@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// brief calls with a deadline that a provider which does not answer runs into, and fails the
-// test where the call does not keep to it.
+// brief makes a call with a deadline that a silent provider exceeds, and fails the test if
+// the call does not keep to it.
 func brief(t *testing.T, f Fault, call func(context.Context) pay.PayoutOutcome) pay.PayoutOutcome {
 	t.Helper()
 	limit := 10 * time.Second
@@ -26,13 +26,13 @@ func brief(t *testing.T, f Fault, call func(context.Context) pay.PayoutOutcome) 
 	select {
 	case o := <-answered:
 		return o
-	case <-time.After(limit + 5*time.Second): // a busy machine's scheduler has its time too
+	case <-time.After(limit + 5*time.Second): // a busy machine's scheduler needs some time too
 		t.Fatal("the call does not keep to its deadline")
 		return pay.PayoutOutcome{}
 	}
 }
 
-// steps is how many calls a method makes where all goes well.
+// steps is how many calls a method makes if all goes well.
 func (s Suite) steps(t *testing.T, sample payout.Request, do func(*bench, *payout.Request)) int {
 	t.Helper()
 	b := s.connect(t)
@@ -42,8 +42,8 @@ func (s Suite) steps(t *testing.T, sample payout.Request, do func(*bench, *payou
 	return b.line.Count()
 }
 
-// callFaults lets each call of a Send go wrong in every way. What was paid, or still may be,
-// is never said not to be; a question, or the same call again, goes on.
+// callFaults makes each call of a Send fail in every way. A payout that was paid, or still
+// may be, is never reported as unpaid; a query, or the same call again, continues it.
 func (s Suite) callFaults(t *testing.T, sample payout.Request) {
 	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
 	if steps == 0 {
@@ -87,7 +87,7 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 	b.line.Fail(NoFault, 0)
 
 	b.ask(t, "a look at it", &r)
-	if !again { // a question may do more once nothing is on its way
+	if !again { // a query may do more when no call is on its way
 		b.settle()
 		b.ask(t, "a look at it", &r)
 	}
@@ -101,8 +101,8 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 	b.recover(t, &r)
 }
 
-// questionFaults lets each call of a Query go wrong in every way, about a payout that is on
-// its way and about one that never was: that proves nothing.
+// questionFaults makes each call of a Query fail in every way, for a payout on its way and
+// for one that never existed: that proves nothing.
 func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
 	for _, sent := range []bool{true, false} {
 		prepare := func(b *bench, r *payout.Request) {
@@ -134,7 +134,7 @@ func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
 	}
 }
 
-// fenced sends when it is too late: others may have taken the call for lost.
+// fenced sends when it is too late: other nodes may assume that the call is lost.
 func (s Suite) fenced(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZLATE")
@@ -146,7 +146,7 @@ func (s Suite) fenced(t *testing.T, sample payout.Request) {
 	}
 }
 
-// absence asks about what the provider never had.
+// absence queries a payout that the provider never had.
 func (s Suite) absence(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZNEVER")
@@ -163,7 +163,7 @@ func (s Suite) absence(t *testing.T, sample payout.Request) {
 		return
 	}
 	want(t, "the question", b.ask(t, "the question", &r), pay.PayoutMissing)
-	r.ProviderRef = "theirs" // it was there, so that it is not found proves nothing of the kind
+	r.ProviderRef = "theirs" // it existed, so that it is not found is no proof of absence
 	want(t, "a question about one that was there", b.ask(t, "the question", &r), pay.PayoutUnknown)
 	other := b.order(sample, "01M7ZBESIDE")
 	b.send(t, "the call", &other)

@@ -10,39 +10,39 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// Payout is a payout in a fake's books: a pointer to a struct that embeds an Entry, beside
+// Payout is a payout in a fake's books: a pointer to a struct with an embedded Entry and
 // what the provider shows of a payout.
 type Payout interface{ entry() *Entry }
 
 func (e *Entry) entry() *Entry { return e }
 
-// Frame is what every fake is made of. A fake embeds one, and adds ServeHTTP, Notify, Forge
-// and Other as the provider's documents have them.
+// Frame is the base of every fake. A fake embeds one, and adds ServeHTTP, Notify, Forge and
+// Other by the provider's documents.
 type Frame[P Payout] struct {
-	sync.Mutex           // owns what follows
+	sync.Mutex           // guards what follows
 	Payouts    []P       // in the order in which they were ordered
-	Coming     Behaviour // what is done with payouts that begin; "" is Pays
+	Coming     Behaviour // what happens to new payouts; "" is Pays
 	complaints []string
 }
 
-// Next is for Fake.
+// Next implements Fake.
 func (f *Frame[P]) Next(b Behaviour) {
 	f.Lock()
 	defer f.Unlock()
 	f.Coming = b
 }
 
-// Complete is for Fake.
+// Complete implements Fake.
 func (f *Frame[P]) Complete(reference string) {
 	f.move(reference, Open, func(e *Entry) { e.Why = ""; e.pay(0) })
 }
 
-// Fail is for Fake.
+// Fail implements Fake.
 func (f *Frame[P]) Fail(reference string, why Behaviour) {
 	f.move(reference, Open, func(e *Entry) { e.Stage, e.Why = Failed, why })
 }
 
-// Return is for Fake.
+// Return implements Fake.
 func (f *Frame[P]) Return(reference string, why Behaviour) {
 	f.move(reference, Done, func(e *Entry) { e.Stage, e.Why = Returned, why })
 }
@@ -57,7 +57,7 @@ func (f *Frame[P]) move(reference string, from Stage, do func(*Entry)) {
 	do(e)
 }
 
-// pay lets money leave, so much less than was asked for.
+// pay pays out the ordered amount, less this many minor units.
 func (e *Entry) pay(less int64) {
 	left := e.Asked
 	left.Minor = left.Minor - less + e.Paid.Minor
@@ -65,7 +65,7 @@ func (e *Entry) pay(less int64) {
 	e.Times++
 }
 
-// Books is for Fake.
+// Books implements Fake.
 func (f *Frame[P]) Books() []Entry {
 	f.Lock()
 	defer f.Unlock()
@@ -76,20 +76,20 @@ func (f *Frame[P]) Books() []Entry {
 	return list
 }
 
-// Complaints is for Fake.
+// Complaints implements Fake.
 func (f *Frame[P]) Complaints() []string {
 	f.Lock()
 	defer f.Unlock()
 	return slices.Clone(f.complaints)
 }
 
-// Complain notes what was asked and is not documented. The caller of this and of what
-// follows holds the lock, as ServeHTTP does within Serve.
+// Complain records an undocumented request. The caller of this and of the methods below
+// holds the lock, as ServeHTTP does within Serve.
 func (f *Frame[P]) Complain(format string, args ...any) {
 	f.complaints = append(f.complaints, fmt.Sprintf(format, args...))
 }
 
-// Of is the payout under a reference of ours.
+// Of is the payout with a reference of ours.
 func (f *Frame[P]) Of(reference string) (p P, found bool) {
 	for _, p := range f.Payouts {
 		if p.entry().Reference == reference {
@@ -99,7 +99,7 @@ func (f *Frame[P]) Of(reference string) (p P, found bool) {
 	return p, false
 }
 
-// Must is the payout under a reference that there is.
+// Must is the payout with a reference; it panics if there is none.
 func (f *Frame[P]) Must(reference string) P {
 	p, found := f.Of(reference)
 	if !found {
@@ -108,7 +108,7 @@ func (f *Frame[P]) Must(reference string) P {
 	return p
 }
 
-// Enter adds a payout to the books. It is open, and nothing is done with it yet.
+// Enter adds a payout to the books. It is open, and nothing else happens yet.
 func (f *Frame[P]) Enter(p P) P {
 	e := p.entry()
 	e.Stage, e.Created = Open, providertest.Noon
@@ -116,8 +116,8 @@ func (f *Frame[P]) Enter(p P) P {
 	return p
 }
 
-// Begin does with a payout what Next has said. NoFloat and Barred are answered by the fake
-// itself, as its documents have it: here they do nothing.
+// Begin does to a payout what Next has set. NoFloat and Barred do nothing here: the fake
+// itself answers them by its documents.
 func (f *Frame[P]) Begin(p P) {
 	switch e := p.entry(); {
 	case f.Coming == "" || f.Coming == Pays:

@@ -15,10 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// Fault is what goes wrong between us and a provider.
+// Fault is a fault between us and a provider.
 type Fault string
 
-// The faults. In those called "after", the provider did what it was asked for.
+// The faults. With those named "after", the provider did what was requested.
 const (
 	NoFault      Fault = ""
 	RateLimited  Fault = "429"
@@ -49,30 +49,30 @@ func Faults() []Fault {
 	}
 }
 
-// done reports whether the provider did what it was asked for.
+// done reports whether the provider did what was requested.
 func (f Fault) done() bool {
 	return slices.Contains([]Fault{BrokenAfter, GatewayAfter, DropAfter, LateAfter, Garbage, Cut, Page, Nothing}, f)
 }
 
-// patience is a deadline that a provider which does not answer runs into.
+// patience is a deadline that a silent provider exceeds.
 const patience = 300 * time.Millisecond
 
 // Line is the network between an adapter and its provider.
 type Line struct {
 	*httptest.Server
-	elsewhere *httptest.Server // where redirects lead; nobody may go there
+	elsewhere *httptest.Server // the target of redirects, which no call may follow
 	hold      chan struct{}
 
-	mu       sync.Mutex // owns what follows
+	mu       sync.Mutex // guards what follows
 	fault    Fault
-	at       int // the call that goes wrong, counted from 1; 0: all
+	at       int // the number of the failing call, from 1; 0: all
 	calls    int // since the last Fail
 	strayed  int // calls elsewhere
 	now      time.Time
-	unmapped []string // the words that the adapter has no meaning for
+	unmapped []string // the statuses that the adapter does not know
 }
 
-// Connect starts a server for a provider. Its clock is at noon, and stands.
+// Connect starts a server for a provider. Its clock stands at noon.
 func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{now: providertest.Noon, hold: make(chan struct{})}
@@ -91,7 +91,7 @@ func Connect(t testing.TB, upstream http.Handler) *Line {
 	return l
 }
 
-// OpenAccount opens an account at a provider, for the tests of what is an adapter's own.
+// OpenAccount opens an account at a provider, for an adapter's own tests.
 func OpenAccount[P payout.Provider](t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) (P, *Line) {
 	t.Helper()
 	l := Connect(t, upstream)
@@ -104,7 +104,7 @@ func OpenAccount[P payout.Provider](t testing.TB, a provider.Adapter, credential
 	return p.(P), l
 }
 
-// Fail lets a call go wrong, counted from the next one on; at 0 all do.
+// Fail makes a call fail, counted from the next one on; at 0 all fail.
 func (l *Line) Fail(f Fault, at int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,14 +118,14 @@ func (l *Line) Count() int {
 	return l.calls
 }
 
-// Words lists the words that the adapter had no meaning for.
+// Words lists the statuses that the adapter did not know.
 func (l *Line) Words() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.unmapped)
 }
 
-// Pass lets time go by.
+// Pass moves the clock ahead.
 func (l *Line) Pass(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +139,8 @@ func (l *Line) Time() time.Time {
 	return l.now
 }
 
-// account is of an adapter that is connected by the line. Its client is the service's own:
-// it neither follows redirects nor lets a call leave too late.
+// account is an account whose calls go through the line. It uses the service's own client,
+// which follows no redirects and lets no call leave too late.
 func (l *Line) account(credentials map[string]string) provider.Account {
 	client := provider.NewClient()
 	return provider.Account{

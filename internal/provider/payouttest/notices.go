@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// notifications plays what the provider tells by itself.
+// notifications checks what the provider reports by itself.
 func (s Suite) notifications(t *testing.T, sample payout.Request) {
 	_, listens := s.connect(t).Provider.(provider.PayoutListener)
 	if listens != (s.Untold == "") {
@@ -65,7 +65,8 @@ func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
 	return first
 }
 
-// learn hears of a payout whose id nobody knows, as the core does: it keeps the id.
+// learn reads a notice of a payout whose id is not known, as the core does: it keeps the
+// id.
 func (b *bench) learn(t *testing.T, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	n := b.told(t, *r)
@@ -76,7 +77,7 @@ func (b *bench) learn(t *testing.T, r *payout.Request) pay.PayoutOutcome {
 	return n.Outcome
 }
 
-// sent is a payout that was taken, and of which theirs is known.
+// sent is an accepted payout whose id at the provider is known.
 func (b *bench) sent(t *testing.T, sample payout.Request, reference string, next Behaviour) payout.Request {
 	t.Helper()
 	b.Next(next)
@@ -125,8 +126,8 @@ func (s Suite) toldRefused(t *testing.T, sample payout.Request) {
 	}
 }
 
-// toldReturned has a payout come back whole. Nobody else's money comes back for it: the
-// notice is of ours, and its kind says so.
+// toldReturned makes a payout come back in full. Other money that comes back does not count
+// for it: the notice is about our payout, and has that kind.
 func (s Suite) toldReturned(t *testing.T, sample payout.Request) {
 	if s.ReturnsUntold != "" || s.Without[ComesBack] != "" {
 		t.Skip(s.ReturnsUntold, s.Without[ComesBack])
@@ -163,7 +164,7 @@ func (s Suite) toldOpen(t *testing.T, sample payout.Request) {
 	}
 }
 
-// toldEarly has the notification overtake the answer to the call, which is lost.
+// toldEarly makes the notification overtake the answer to the call, which is lost.
 func (s Suite) toldEarly(t *testing.T, sample payout.Request) {
 	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
 	b := s.connect(t)
@@ -176,8 +177,8 @@ func (s Suite) toldEarly(t *testing.T, sample payout.Request) {
 	want(t, "the notice", b.told(t, r).Outcome, pay.PayoutPaid)
 }
 
-// forged sends what a stranger could. It is refused, or the provider is asked and says how
-// the payout stands in truth.
+// forged sends what a stranger could. Either it is refused, or the provider is queried and
+// reports the true state.
 func (s Suite) forged(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZFORGED", Slow)
@@ -222,7 +223,7 @@ func (s Suite) toldOther(t *testing.T, sample payout.Request) {
 	}
 }
 
-// toldUnasked has the provider not answer while it is asked what its notification means.
+// toldUnasked makes the provider silent when it is queried about its notification.
 func (s Suite) toldUnasked(t *testing.T, sample payout.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZUNASKED", Slow)

@@ -10,7 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// prove fails the test where an outcome says more than the books do, or what nobody may know.
+// prove fails the test if an outcome says more than the books do, or something that cannot
+// be known.
 func (b *bench) prove(t *testing.T, what string, r payout.Request, o pay.PayoutOutcome) {
 	t.Helper()
 	e, found := b.entry(t, r.Reference)
@@ -41,15 +42,15 @@ func (b *bench) prove(t *testing.T, what string, r payout.Request, o pay.PayoutO
 		t.Errorf("%s: %s was paid as %q, the books have %+v", what, o.Local, o.ProviderRef, e)
 	}
 	if final := o.Kind == pay.PayoutRejected || o.Kind == pay.PayoutUnavailable; final && (o.Code == "" || o.Message == "") {
-		t.Errorf("%s: it is %s and does not say why: %q %q", what, o.Kind, o.Code, o.Message)
+		t.Errorf("%s: it is %s without a reason: %q %q", what, o.Kind, o.Code, o.Message)
 	}
 	if o.Kind == pay.PayoutRejected && !slices.Contains(Refusals(), Behaviour(o.Code)) {
-		t.Errorf("%s: it is rejected as %q, which is no code of ours", what, o.Code)
+		t.Errorf("%s: it is rejected as %q, which is not a code of ours", what, o.Code)
 	}
 	b.discreet(t, what, b.suite.Credentials, r, o.Code, o.Message, o.ProviderRef)
 }
 
-// discreet fails the test where a text holds a secret, or names the provider.
+// discreet fails the test if a text holds a secret or the provider's name.
 func (b *bench) discreet(t *testing.T, what string, credentials map[string]string, r payout.Request, texts ...string) {
 	t.Helper()
 	name, _, _ := strings.Cut(b.suite.Adapter.Name, "-")

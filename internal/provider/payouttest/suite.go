@@ -14,46 +14,46 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Suite is what there is to know of an adapter that pays out. What the provider cannot do
-// is said with where its documents say so, or leave it out.
+// Suite describes an adapter that pays out. The value of each limitation names the place
+// where the provider's documents state it or leave it open.
 type Suite struct {
 	Adapter     provider.Adapter
 	Credentials map[string]string
-	// New makes a fake of the provider that takes the credentials.
+	// New makes a fake of the provider that accepts the credentials.
 	New func(t *testing.T) Fake
 	// Payouts has one sample for every rail of the adapter: network, currency, type,
-	// destination, amounts, and the beneficiary as far as the rail needs one. The reference
-	// and the times are the suite's.
+	// destination, amounts, and the data that the rail requires of the beneficiary. The suite
+	// sets the reference and the times.
 	Payouts map[string]payout.Request
-	// More are further samples, by what they show: other kinds of destination, the edges
-	// of amounts. Each is paid.
+	// More are further samples, by what they show: other kinds of destination, amounts at a
+	// limit. Each is paid.
 	More map[string]payout.Request
-	// Unsendable are payouts that the adapter refuses by itself, by why.
+	// Unsendable are payouts that the adapter refuses by itself, by the reason.
 	Unsendable map[string]payout.Request
 	// Without are the behaviours that the provider's documents do not have.
 	Without map[Behaviour]string
-	// Settles is for how long the provider may not find a new payout: before that, nothing
-	// proves that there is none.
+	// Settles is how long the provider may fail to find a new payout: before that, nothing
+	// proves absence.
 	Settles time.Duration
-	// Blind: the provider cannot be asked about what never was there, so absence is never
-	// proved.
+	// Blind: the provider cannot be queried about a payout that never existed, so absence is
+	// never proven.
 	Blind string
-	// ByIDAlone: the provider is asked by its own id, and by nothing else. While no answer has
-	// told that id, a question is Unknown and so may be the answer to another call; the fake
-	// notifies of every stage, and a notification tells the id. Of a payout that never arrived
-	// nobody ever learns more. It is to be Blind too.
+	// ByIDAlone: the provider can be queried only by its own id. Until an answer has that id,
+	// a query is Unknown, and so may be the answer to another call; the fake sends
+	// notifications of every stage, and a notification has the id. The state of a payout that
+	// never arrived stays unknown. Such a provider is Blind too.
 	ByIDAlone string
 	// Untold: the provider sends no notifications.
 	Untold string
-	// ReturnsUntold: none tells of a payout that came back.
+	// ReturnsUntold: no notification reports a payout that came back.
 	ReturnsUntold string
-	// ReturnsUnasked: a question never tells that a payout came back.
+	// ReturnsUnasked: a query never shows that a payout came back.
 	ReturnsUnasked string
-	// Wordless are the refusals whose reason a question does not tell: they are Refused.
+	// Wordless are the refusals whose reason a query does not show: they are Refused.
 	Wordless map[Behaviour]string
 }
 
-// Run plays the suite.
+// Run runs the suite.
 func (s Suite) Run(t *testing.T) {
 	if s.Adapter.OpenPayouts == nil || s.Adapter.Open != nil {
 		t.Fatal("the adapter does not pay out alone")
@@ -83,7 +83,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("notifications", func(t *testing.T) { s.notifications(t, sample) })
 }
 
-// rail plays what becomes of payouts over one rail.
+// rail tests payouts on one rail.
 func (s Suite) rail(t *testing.T, sample payout.Request) {
 	cases := []struct {
 		rule string
@@ -147,14 +147,14 @@ func (s Suite) connect(t *testing.T) *bench {
 	return b
 }
 
-// order is a sample under a reference, sent now.
+// order is a sample with a reference, sent now.
 func (b *bench) order(sample payout.Request, reference string) payout.Request {
 	sample.Reference, sample.ProviderRef = reference, ""
 	sample.Sent, sample.Now = b.line.Time(), b.line.Time()
 	return sample
 }
 
-// send sends a payout as the core does: it keeps what it learns of theirs.
+// send sends a payout as the core does: it keeps the provider's id.
 func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Sent, r.Now = b.line.Time(), b.line.Time()
@@ -162,8 +162,8 @@ func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOut
 	return b.heard(t, what, r, b.Send(within(t), *r))
 }
 
-// ask asks about a payout as the core does. That moves no money, and tells nothing where the
-// provider has to be asked by an id that nobody knows.
+// ask queries a payout as the core does. That moves no money, and learns nothing if the
+// provider can be queried only by an id that is not known.
 func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Now = b.line.Time()
@@ -187,8 +187,8 @@ func (b *bench) heard(t *testing.T, what string, r *payout.Request, o pay.Payout
 	return o
 }
 
-// settle lets so much time go by that the provider finds every payout, and no call is on
-// its way any more.
+// settle moves the clock ahead until the provider finds every payout and no call is on its
+// way any more.
 func (b *bench) settle() { b.line.Pass(b.suite.Settles + time.Minute) }
 
 func within(t *testing.T) context.Context {
@@ -198,7 +198,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// want fails the test unless an outcome is one of these.
+// want fails the test unless an outcome is of one of these kinds.
 func want(t *testing.T, what string, o pay.PayoutOutcome, kinds ...pay.PayoutKind) {
 	t.Helper()
 	if !slices.Contains(kinds, o.Kind) {
@@ -206,7 +206,7 @@ func want(t *testing.T, what string, o pay.PayoutOutcome, kinds ...pay.PayoutKin
 	}
 }
 
-// entry is the one payout under a reference, false where there is none.
+// entry is the one payout with a reference, false if there is none.
 func (b *bench) entry(t *testing.T, reference string) (found Entry, ok bool) {
 	t.Helper()
 	for _, e := range b.Books() {
@@ -220,13 +220,13 @@ func (b *bench) entry(t *testing.T, reference string) (found Entry, ok bool) {
 	return found, ok
 }
 
-// credentials checks that what cannot work is refused before it is used, and that the rest
-// can be tried for nothing.
+// credentials checks that invalid credentials are refused before use, and that the others
+// can be tested for free.
 func (s Suite) credentials(t *testing.T) {
 	b := s.connect(t)
 	for _, f := range s.Adapter.Fields {
 		if f.Doc == "" {
-			t.Errorf("nobody says where to find %s", f.Name)
+			t.Errorf("no text says where to find %s", f.Name)
 		}
 		if f.Optional {
 			continue
@@ -251,7 +251,7 @@ func (s Suite) credentials(t *testing.T) {
 	}
 	for _, f := range Faults() {
 		if f == LateBefore || f == LateAfter {
-			continue // they take their time, and are as DropBefore
+			continue // they take their time, and are like DropBefore
 		}
 		b.line.Fail(f, 0)
 		err := check.Check(within(t))
@@ -263,13 +263,13 @@ func (s Suite) credentials(t *testing.T) {
 	}
 }
 
-// needs checks that what an adapter says it needs of beneficiaries is of its rails, and
-// that the samples have it.
+// needs checks that an adapter's needs are for its own rails, and that the samples meet
+// them.
 func (s Suite) needs(t *testing.T) {
 	for rail, fields := range s.Adapter.Needs {
 		network, _, _ := strings.Cut(rail, ".")
 		if !slices.ContainsFunc(s.Adapter.Rails, func(r string) bool { return strings.HasPrefix(r, network+".") }) {
-			t.Errorf("it needs %v on %s, which is no rail of its own", fields, rail)
+			t.Errorf("it needs %v on %s, which is not one of its rails", fields, rail)
 		}
 		for own, sample := range s.Payouts {
 			if rail != network+".*" && rail != sample.Network+"."+sample.Currency || sample.Network != network {

@@ -29,7 +29,7 @@ func FuzzForgedNotices(f *testing.F) {
 		providertest.Sound(t, list, err)
 		for _, told := range list {
 			if told.Reference != "01M7ZFUZZ-1" || told.Outcome.Kind != pay.Approved || told.Outcome.Local != money.New(150_00, money.USD) {
-				t.Errorf("nobody signed it, and it is read: %+v", told)
+				t.Errorf("it is not signed, and yet read: %+v", told)
 			}
 		}
 	})

@@ -16,9 +16,9 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// hashOf is the signature of a text, in the algorithm that the account has
-// chosen at PayU. MD5 is there because PayU's scheme is made of it and old
-// accounts may have nothing else; it is never taken unless it was asked for.
+// hashOf is the signature of a text, in the algorithm that the account chose at PayU. MD5
+// is supported because PayU's scheme uses it and old accounts may have nothing else; it is
+// used only if the account asks for it.
 func hashOf(algorithm, secret string) (func(text string) string, error) {
 	switch {
 	case secret != "":
@@ -41,9 +41,8 @@ func hashOf(algorithm, secret string) (func(text string) string, error) {
 	return nil, errors.New("want sha256 or md5")
 }
 
-// What is signed must be of one reading: a hash of a key and a text can be
-// continued by whoever has seen one, and fields could be moved over their
-// borders.
+// A signed text must have only one reading: whoever has seen one hash of key and text can
+// extend it, and fields could be moved across their boundaries.
 var (
 	signedReference = regexp.MustCompile(`^[0-9A-Za-z._:-]{1,255}$`)
 	signedValue     = regexp.MustCompile(`^(0|[1-9][0-9]{0,13})(\.[0-9]{1,2})?$`)
@@ -51,10 +50,10 @@ var (
 	signedState     = regexp.MustCompile(`^[0-9]{1,3}$`)
 )
 
-const mostBody = 64 << 10 // of a confirmation
+const mostBody = 64 << 10 // the most bytes of a confirmation
 
-// Notices reads a confirmation: a form, posted when a transaction has come to
-// its end. Only what is signed decides; the rest explains.
+// Notices reads a confirmation: a form that PayU posts when a transaction ends. Only signed
+// fields decide; the others explain.
 func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if len(n.Body) > mostBody {
 		return nil, provider.ErrUnsigned
@@ -83,7 +82,7 @@ func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Noti
 		o = c.account.Declined(declines, form.Get("response_message_pol"), o.ProviderRef)
 	case "5":
 		o.Kind = pay.Lapsed
-	case "7", "10", "12", "14", "15", "18": // it still waits; PayU says it does not send these
+	case "7", "10", "12", "14", "15", "18": // still open; PayU says it does not send these
 		return nil, nil
 	default:
 		c.account.Strange("state_pol", state)
@@ -94,8 +93,7 @@ func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Noti
 	}}, nil
 }
 
-// signed checks the signature of a confirmation and that each field is there
-// once.
+// signed checks the signature of a confirmation, and that each field is there once.
 func (c *client) signed(form url.Values, reference, value, currency, state string) bool {
 	for _, name := range []string{"merchant_id", "reference_sale", "value", "currency", "state_pol", "sign"} {
 		if len(form[name]) != 1 {
@@ -112,8 +110,8 @@ func (c *client) signed(form url.Values, reference, value, currency, state strin
 	return hmac.Equal([]byte(want), []byte(strings.ToLower(form.Get("sign"))))
 }
 
-// newValue is a confirmation's value as its signature has it: with one decimal,
-// or with two where the second is not zero.
+// newValue is a confirmation's value as the signature has it: with one decimal, or with two
+// if the second is not zero.
 func newValue(value string) string {
 	whole, decimals, _ := strings.Cut(value, ".")
 	switch {

@@ -8,9 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// standing is how a charge stands, where there is an order. More than one can be
-// there (see the package's comment); the one that was paid counts, then one that
-// may still be.
+// standing is the state of a charge that has orders. There can be several (see the
+// package's comment); a paid one decides, else one that can still be paid.
 func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 	rank := map[pay.OutcomeKind]int{pay.Approved: 4, pay.Unknown: 3, pay.Awaiting: 2, pay.Declined: 1}
 	best := provider.Unknown("broken_answer") // an order without a transaction
@@ -41,7 +40,7 @@ func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 	return best
 }
 
-// outcome is a transaction's state in our words.
+// outcome is a transaction's state in our terms.
 func (c *client) outcome(r provider.Request, t response, extra map[string]json.RawMessage) pay.Outcome {
 	switch t.State {
 	case "APPROVED":
@@ -57,8 +56,8 @@ func (c *client) outcome(r provider.Request, t response, extra map[string]json.R
 	return provider.Unknown("unknown_status")
 }
 
-// awaiting has what the shopper pays with: a CLABE on our page, or PayU's page
-// with the voucher.
+// awaiting is what the shopper pays with: a CLABE on our page, or PayU's page with the
+// voucher.
 func (c *client) awaiting(r provider.Request, extra map[string]json.RawMessage) pay.Outcome {
 	o := pay.Outcome{Kind: pay.Awaiting, FormURL: r.PageURL, CheckAt: c.later(r)}
 	if r.Rail == "spei.MEX" {
@@ -75,8 +74,8 @@ func (c *client) awaiting(r provider.Request, extra map[string]json.RawMessage) 
 	return o
 }
 
-// declines says what PayU's response codes mean. The soft ones speak of the way
-// to the bank, or of a bank that gives no reason.
+// declines are the meanings of PayU's response codes. The soft ones concern the way to the
+// bank, or a bank that gives no reason.
 var declines = provider.Declines{
 	"ANTIFRAUD_REJECTED":                       provider.Hard(problem.FraudBlocked, "antifraud_rejected", "the risk engine blocked the payment"),
 	"BANK_FRAUD_REJECTED":                      provider.Hard(problem.FraudBlocked, "bank_fraud_rejected", "the bank blocked the payment"),
@@ -85,7 +84,7 @@ var declines = provider.Declines{
 	"INVALID_CARD":                             provider.Hard(problem.CardDeclined, "invalid_card", "the card is not valid"),
 	"RESTRICTED_CARD":                          provider.Hard(problem.CardDeclined, "restricted_card", "the card is restricted"),
 	"INVALID_EXPIRATION_DATE_OR_SECURITY_CODE": provider.Hard(problem.CardDeclined, "invalid_expiration_date_or_security_code", "the card's date or code is wrong"),
-	"CREDIT_CARD_NOT_AUTHORIZED_FOR_INTERNET_TRANSACTIONS": provider.Hard(problem.CardDeclined, "credit_card_not_authorized_for_internet_transactions", "the card is not for payments on the internet"),
+	"CREDIT_CARD_NOT_AUTHORIZED_FOR_INTERNET_TRANSACTIONS": provider.Hard(problem.CardDeclined, "credit_card_not_authorized_for_internet_transactions", "the card does not allow payments on the internet"),
 	"INVALID_TRANSACTION":                             provider.Hard("", "invalid_transaction", "the payment was declined"),
 	"EXCEEDED_AMOUNT":                                 provider.Hard("", "exceeded_amount", "the amount is above the bank's limit"),
 	"ABANDONED_TRANSACTION":                           provider.Hard("", "abandoned_transaction", "the shopper left the payment"),
@@ -98,7 +97,7 @@ var declines = provider.Declines{
 	"BANK_ACCOUNT_ACTIVATION_ERROR":                   provider.Hard("", "bank_account_activation_error", "the bank account does not allow the payment"),
 	"PAYMENT_NETWORK_REJECTED":                        provider.Soft("", "payment_network_rejected", "the payment was declined"),
 	"ENTITY_DECLINED":                                 provider.Soft("", "entity_declined", "the payment was declined"),
-	"CONTACT_THE_ENTITY":                              provider.Soft("", "contact_the_entity", "the bank wants to be called"),
+	"CONTACT_THE_ENTITY":                              provider.Soft("", "contact_the_entity", "the bank wants a call first"),
 	"REPEAT_TRANSACTION":                              provider.Soft("", "repeat_transaction", "the payment has to be tried again"),
 	"BANK_UNREACHABLE":                                provider.Soft("", "bank_unreachable", "the bank cannot be reached"),
 	"ENTITY_MESSAGING_ERROR":                          provider.Soft("", "entity_messaging_error", "the bank cannot be reached"),

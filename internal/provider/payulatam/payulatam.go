@@ -1,41 +1,40 @@
-// Package payulatam charges with cash, bank references and SPEI at PayU Latam,
-// the PayU of Argentina, Colombia, Mexico and Peru.
+// Package payulatam charges with cash, bank references and SPEI at PayU Latam, the PayU of
+// Argentina, Colombia, Mexico and Peru.
 //
-// PayU has no idempotency: two orders may have one referenceCode. Charge looks
-// for our reference before it charges, and one charge at a time is made under a
-// reference. What remains is a second process that charges under the same
-// reference at once, or within the seven minutes in which PayU asks not to be
-// asked and may not show the order yet: the shopper would have two vouchers.
-// For the same seven minutes an order that is not found proves nothing.
+// PayU has no idempotency: two orders may have one referenceCode. Charge searches for our
+// reference first, and makes one charge at a time under a reference. One risk remains: a
+// second process charges under the same reference at the same time, or within the seven
+// minutes in which PayU asks us not to query and may not show the order yet. Then the
+// shopper has two vouchers. For the same seven minutes an order that is not found proves
+// nothing.
 //
 // Not served, with the reason:
-//   - cards: the API wants the card's number, and the hosted WebCheckout starts
-//     with a form that is posted, to which nobody can be redirected.
-//   - PSE, Botón Bancolombia, Nequi: the shopper's bank, kind of person and
-//     document, or the browser's cookie, agent and device session are mandatory,
-//     and nobody asks the shopper for them.
-//   - boleto and PIX: a boleto wants the shopper's address. A refund names the
-//     order alone, so that two PIX refunds of one amount are told apart by
-//     nobody, and a refund that never answered could be made twice.
-//   - Baloto: it has left the newest list of methods.
+//   - cards: the API requires the card's number, and the hosted WebCheckout starts with a
+//     POST form, to which a shopper cannot be redirected.
+//   - PSE, Botón Bancolombia, Nequi: the shopper's bank, kind of person and document, or
+//     the browser's cookie, agent and device session are mandatory, and we do not collect
+//     them.
+//   - boleto and PIX: a boleto requires the shopper's address. A refund names only the
+//     order, so two PIX refunds of one amount cannot be told apart, and a refund without an
+//     answer could be made twice.
+//   - Baloto: it is no longer in the newest list of methods.
 //
-// Money paid in cash or by transfer does not go back: PayU's agents decline such
-// requests, and the newer pages send the merchant to its payouts.
+// Payments in cash or by transfer cannot be refunded: PayU's agents decline such requests,
+// and the newer pages send the merchant to its payouts.
 //
 // Checked in PayU's documentation, in the repository
-// developers-payu-latam/developers-payu-latam.github.io and its sources: the
-// payments, queries and refunds APIs, the confirmation URL with its signatures
-// (the HMAC-SHA256 examples are in the tests; the MD5 ones of the older page are
-// of another key than the one it prints), the tables of states and response
-// codes, the methods by country. That expirationDate is in UTC follows from the
-// examples' answers.
+// developers-payu-latam/developers-payu-latam.github.io and its sources: the payments,
+// queries and refunds APIs, the confirmation URL with its signatures (the HMAC-SHA256
+// examples are in the tests; the MD5 ones of the older page are of another key than the one
+// it prints), the tables of states and response codes, the methods by country. That
+// expirationDate is in UTC follows from the examples' answers.
 //
-// Not documented, and so not checked: what a query by a reference that nobody
-// used answers (SUCCESS without a payload is taken for it; an ERROR proves
-// nothing); whether an order's signature is taken in each algorithm that the
-// account may choose. The newer pages call addresses, a birth date (Mexico) and
-// a device session (SPEI) mandatory; older examples and other people's code do
-// without, and so does this adapter, for nobody asks the shopper for them.
+// Not documented, and so not checked: the answer to a query by an unused reference (we read
+// SUCCESS without a payload as that; an ERROR proves nothing); whether PayU accepts an
+// order's signature in each algorithm that the account may choose. The newer pages call
+// addresses, a birth date (Mexico) and a device session (SPEI) mandatory; older examples
+// and other people's code omit them, and so does this adapter, because we do not collect
+// them.
 package payulatam
 
 import (
@@ -55,13 +54,13 @@ const (
 	production = "https://api.payulatam.com"
 	sandbox    = "https://sandbox.api.payulatam.com"
 
-	settles  = 7 * time.Minute  // PayU's: the first query of an order
-	patience = time.Hour        // PayU's: between queries of a cash payment
-	transfer = 10 * time.Minute // PayU's: between queries of others
+	settles  = 7 * time.Minute  // PayU's limit: before the first query of an order
+	patience = time.Hour        // PayU's limit: between queries of a cash payment
+	transfer = 10 * time.Minute // PayU's limit: between queries of others
 	largest  = 999_999_999_999  // minor units: "12, 2"
 )
 
-// method is how a rail is charged.
+// method is how PayU charges on a rail.
 type method struct {
 	name     string // paymentMethod
 	country  string // paymentCountry
@@ -85,7 +84,7 @@ var methods = map[string]method{
 	"cash.pagoefectivo.PER":    {"PAGOEFECTIVO", "PE", money.PEN, false},
 }
 
-// Adapter is the adapter of PayU Latam.
+// Adapter is the adapter for accounts at PayU Latam.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "payulatam",
@@ -94,7 +93,7 @@ func Adapter() provider.Adapter {
 			{Name: "apiKey", Doc: "PayU Module: Settings, Technical configuration, API Key"},
 			{Name: "merchantId", Public: true, Doc: "PayU Module: Merchant ID, in the upper right corner"},
 			{Name: "accountIds", Public: true, Doc: "PayU Module: Settings, Accounts: the account of each country, as in \"CO=512321 MX=512324\""},
-			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used where it is given"},
+			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used if it is set"},
 			{Name: "signature", Optional: true, Public: true, Doc: "PayU Module: Settings, Technical configuration, Signature: sha256 (the default here) or md5. Of no use with a secretKey"},
 		},
 		Rails: provider.Rails(methods, "cash.efecty.COL"),
@@ -124,12 +123,12 @@ func open(a provider.Account) (provider.Provider, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(value) < 6 || strings.Contains(value, "~") { // which joins what is signed
-			return nil, &provider.FieldError{Field: name, Reason: "want 6 to 64 letters and digits"}
+		if len(value) < 6 || strings.Contains(value, "~") { // ~ joins the signed fields
+			return nil, &provider.FieldError{Field: name, Reason: "it has to be 6 to 64 letters and digits"}
 		}
 	}
 	if !number(c.merchantID) {
-		return nil, &provider.FieldError{Field: "merchantId", Reason: "want a number"}
+		return nil, &provider.FieldError{Field: "merchantId", Reason: "it has to be a number"}
 	}
 	var err error
 	if c.accounts, err = parseAccounts(a.Credentials["accountIds"]); err != nil {
@@ -146,12 +145,12 @@ func parseAccounts(text string) (map[string]string, error) {
 	for _, pair := range strings.Fields(text) {
 		country, id, _ := strings.Cut(pair, "=")
 		if !slices.Contains([]string{"AR", "CO", "MX", "PE"}, country) || !number(id) || accounts[country] != "" {
-			return nil, fmt.Errorf("want pairs of AR, CO, MX or PE and a number, as in \"CO=512321\"")
+			return nil, fmt.Errorf("it has to be pairs of AR, CO, MX or PE and a number, as in \"CO=512321\"")
 		}
 		accounts[country] = id
 	}
 	if len(accounts) == 0 {
-		return nil, fmt.Errorf("want the account of a country at least")
+		return nil, fmt.Errorf("it needs the account of at least one country")
 	}
 	return accounts, nil
 }
@@ -182,7 +181,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.submit(ctx, r, m)
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (c *client) Takes(rail string, local money.Amount) bool {
 	m, served := methods[rail]
 	return served && c.accounts[m.country] != "" && local.Currency == m.currency &&
@@ -195,7 +194,7 @@ func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.O
 		return *failed
 	}
 	switch {
-	case reply.Code == "ERROR": // refused as it stands; there is no order
+	case reply.Code == "ERROR": // refused in this form; there is no order
 		return pay.Outcome{Kind: pay.Errored, Decline: "refused"}
 	case reply.Code != "SUCCESS" || reply.Response == nil:
 		return provider.Unknown("broken_answer")
@@ -208,7 +207,7 @@ func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.O
 	return o
 }
 
-// Query asks for the orders under our reference.
+// Query reads the orders with our reference.
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	orders, failed := c.orders(ctx, r.Reference)
 	if failed != nil {
@@ -225,18 +224,18 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// Refund says that money which came in cash or by transfer does not go back.
+// Refund always declines: payments in cash or by transfer cannot be refunded.
 func (c *client) Refund(context.Context, provider.RefundRequest) pay.Outcome {
-	return pay.Outcome{Kind: pay.Declined, Decline: "not_refundable", Message: "money that was paid this way cannot be sent back the same way"}
+	return pay.Outcome{Kind: pay.Declined, Decline: "not_refundable", Message: "payments made with this method cannot be refunded"}
 }
 
-// QueryRefund says that there never was a refund, as none is ever asked for.
+// QueryRefund returns Missing, because Refund never requests one.
 func (c *client) QueryRefund(context.Context, provider.RefundRequest) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// Check asks for the account's payment methods, which costs nothing. It proves
-// the API's login and key, not the merchant's number, accounts or signature.
+// Check lists the account's payment methods, which is free. It proves the API's login and
+// key, not the merchant's number, accounts or signature.
 func (c *client) Check(ctx context.Context) error {
 	var reply struct {
 		Code    string `json:"code"`
@@ -247,7 +246,7 @@ func (c *client) Check(ctx context.Context) error {
 	case failed != nil && failed.Decline == fmt.Sprintf("http_%d", http.StatusUnauthorized):
 		return fmt.Errorf("the API login or key is refused")
 	case failed != nil:
-		return fmt.Errorf("the provider cannot be asked: %s", failed.Decline)
+		return fmt.Errorf("the provider does not answer: %s", failed.Decline)
 	case reply.Code == "ERROR":
 		return fmt.Errorf("the API login or key is refused")
 	case reply.Code != "SUCCESS" || reply.Methods == nil:

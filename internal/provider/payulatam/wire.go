@@ -16,12 +16,12 @@ const (
 	reportsPath  = "/reports-api/4.0/service.cgi"
 )
 
-// request is what both APIs take.
+// request is the body for both APIs.
 type request struct {
 	Language    string       `json:"language"`
 	Command     string       `json:"command"`
 	Merchant    merchant     `json:"merchant"`
-	Test        bool         `json:"test"` // of the production's own tests; the sandbox is another host
+	Test        bool         `json:"test"` // for tests in production; the sandbox is another host
 	Transaction *transaction `json:"transaction,omitempty"`
 	Details     *details     `json:"details,omitempty"`
 }
@@ -68,7 +68,7 @@ type value struct {
 	Currency string      `json:"currency"`
 }
 
-// order is what is asked for: the amount in major units, as the signature has it.
+// order is the request for a charge: the amount in major units, as the signature has it.
 func (c *client) order(r provider.Request, m method) request {
 	amount := r.Local.Decimal()
 	shopper := person{
@@ -82,7 +82,7 @@ func (c *client) order(r provider.Request, m method) request {
 			Signature: c.hash(strings.Join([]string{c.apiKey, c.merchantID, r.Reference, amount, string(m.currency)}, "~")),
 			AdditionalValues: map[string]value{
 				"TX_VALUE": {json.Number(amount), string(m.currency)},
-				// Without a tax of its own, PayU would reckon one of 19 % in Colombia.
+				// Without an explicit tax, PayU would compute 19 % in Colombia.
 				"TX_TAX":             {"0", string(m.currency)},
 				"TX_TAX_RETURN_BASE": {"0", string(m.currency)},
 			},
@@ -105,7 +105,7 @@ type response struct {
 	Extra        map[string]json.RawMessage `json:"extraParameters"`
 }
 
-// found is an order in an answer of the queries.
+// found is an order in the answer to a query.
 type found struct {
 	ID            json.Number `json:"id"`
 	ReferenceCode string      `json:"referenceCode"`
@@ -117,8 +117,8 @@ type found struct {
 	} `json:"transactions"`
 }
 
-// orders are the orders under a reference; none is PayU's word that there is
-// none. Where that cannot be learnt the outcome says what the call proved.
+// orders are the orders with a reference; an empty list is PayU's answer that there is
+// none. If the call fails, the outcome says what that proves.
 func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Outcome) {
 	var reply struct {
 		Code   string `json:"code"`
@@ -152,7 +152,7 @@ func (c *client) call(ctx context.Context, path string, q request, into any) *pa
 		return unsent
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
-	req.Header.Set("Accept", "application/json") // or it answers in XML
+	req.Header.Set("Accept", "application/json") // otherwise it answers in XML
 	answer, failed := provider.Do(c.account.Client, req)
 	if failed != nil {
 		return failed
@@ -167,8 +167,8 @@ func (c *client) call(ctx context.Context, path string, q request, into any) *pa
 	return nil
 }
 
-// text is an extra parameter, which PayU writes as a string or as a number; what
-// is neither reads as "".
+// text is an extra parameter, which PayU writes as a string or as a number; anything else
+// reads as "".
 func text(extra map[string]json.RawMessage, name string) string {
 	var t provider.Text
 	if raw, there := extra[name]; !there || json.Unmarshal(raw, &t) != nil {
@@ -177,7 +177,7 @@ func text(extra map[string]json.RawMessage, name string) string {
 	return provider.Exact(string(t), 2048)
 }
 
-// later is when PayU wants to be asked again.
+// later is the earliest time at which PayU allows the next query.
 func (c *client) later(r provider.Request) time.Time {
 	if r.Rail == "spei.MEX" {
 		return c.account.Now().Add(transfer)

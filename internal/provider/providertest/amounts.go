@@ -37,8 +37,8 @@ func (s Suite) amounts(t *testing.T) {
 	}
 }
 
-// limits charges the least and the most that the catalog lets a shopper pay by a
-// rail: exactly, or, where the provider does not take so much, not at all.
+// limits charges the least and the most that the catalog allows on a rail: exactly, or not
+// at all if the provider does not accept so much.
 func (s Suite) limits(t *testing.T, rail string) {
 	rails := catalog.Rails()
 	at := slices.IndexFunc(rails, func(r acquirer.Rail) bool { return r.Key == rail })
@@ -66,8 +66,8 @@ func (s Suite) limits(t *testing.T, rail string) {
 	}
 }
 
-// cents charges an amount that is not whole, which shoppers are offered where the adapter
-// says that it takes it, and there alone.
+// cents charges an amount with cents. Shoppers are offered it if, and only if, the adapter
+// accepts it.
 func (s Suite) cents(t *testing.T, rail string) {
 	b := s.connect(t)
 	b.Next(Open)
@@ -83,14 +83,14 @@ func (s Suite) cents(t *testing.T, rail string) {
 	}
 }
 
-// takes fails the test unless the adapter's word about an amount is what became of the
-// charge of it.
+// takes fails the test unless the adapter's answer about an amount agrees with the charge
+// of it.
 func (s Suite) takes(t *testing.T, b *bench, r provider.Request, o pay.Outcome) {
 	t.Helper()
 	if _, ruled := b.Provider.(provider.Taker); !ruled {
-		t.Fatal("the adapter says of no amount whether it takes it: see provider.Taker")
+		t.Fatal("the adapter accepts or refuses no amount: see provider.Taker")
 	}
 	if says, took := provider.Takes(b.Provider, r.Rail, r.Local), o.Kind != pay.Errored || b.has(r.Reference); says != took {
-		t.Errorf("that it takes %s over %s the adapter says %t; the charge is %s (%s)", r.Local, r.Rail, says, o.Kind, o.Decline)
+		t.Errorf("for %s over %s Takes is %t; the charge is %s (%s)", r.Local, r.Rail, says, o.Kind, o.Decline)
 	}
 }

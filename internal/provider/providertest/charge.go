@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// charge makes a charge, repeats it, and asks about it.
+// charge makes a charge, repeats it, and queries it.
 func (s Suite) charge(t *testing.T, rail string) {
 	b := s.connect(t)
 	r := s.request(rail, "01M7ZBVYT4-1")
@@ -36,8 +36,8 @@ func (s Suite) charge(t *testing.T, rail string) {
 	}
 }
 
-// cancel ends charges: one that waits, one that was paid the moment before, one
-// that never was, and one while nobody answers.
+// cancel ends charges: a waiting one, one that was paid just before, one that never
+// existed, and one while the provider is silent.
 func (s Suite) cancel(t *testing.T, rail string) {
 	b := s.connect(t)
 	c, ok := b.Provider.(provider.Canceler)
@@ -71,7 +71,7 @@ func (s Suite) cancel(t *testing.T, rail string) {
 	}
 }
 
-// payable fails the test unless the shopper has what the rail needs.
+// payable fails the test unless the shopper gets what the rail needs.
 func payable(t *testing.T, r provider.Request, o pay.Outcome) {
 	t.Helper()
 	form := func() {
@@ -105,7 +105,7 @@ func payable(t *testing.T, r provider.Request, o pay.Outcome) {
 	}
 }
 
-// parallel charges and asks with many goroutines.
+// parallel charges and queries with many goroutines.
 func (s Suite) parallel(t *testing.T, rail string) {
 	b := s.connect(t)
 	b.Next(Open)

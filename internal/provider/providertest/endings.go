@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// ending is what an ending looks like to us: when the call returns, and later;
-// nil where it cannot be seen then.
+// ending is our view of an ending: when the call returns, and later; nil if it cannot be
+// seen then.
 type ending struct {
 	at         Ending
 	now, later []pay.OutcomeKind
@@ -31,8 +31,7 @@ func endings() []ending {
 	}
 }
 
-// endings moves charges to every ending, and looks at each by question and by
-// notification.
+// endings moves charges to every ending, and looks at each by query and by notification.
 func (s Suite) endings(t *testing.T, rail string) {
 	card, hosted := strings.HasPrefix(rail, "card"), s.Hosted[rail] != ""
 	atOnce := card && !hosted && s.OnPage[rail] == ""
@@ -68,8 +67,8 @@ func (s Suite) endings(t *testing.T, rail string) {
 	}
 }
 
-// askedDispute asks how a dispute stands, where the provider can be asked: it says what
-// its notification said, and nothing while nobody answers.
+// askedDispute queries a dispute, if the provider allows that: the answer agrees with the
+// notification, and there is none while the provider is silent.
 func (s Suite) askedDispute(t *testing.T, b *bench, r provider.Request, told pay.Notice, broken bool) {
 	querier, can := b.Provider.(provider.DisputeQuerier)
 	if !can {
@@ -143,8 +142,8 @@ func (s Suite) endingLater(t *testing.T, rail string, e ending) {
 	}
 }
 
-// strange fails the test unless a status that nobody knows is told of while do
-// runs, exactly once, and any other not at all.
+// strange fails the test unless an unknown status is reported exactly once while do runs,
+// and a known one never.
 func (b *bench) strange(t *testing.T, what string, e Ending, do func()) {
 	t.Helper()
 	before := len(b.line.Unmapped())
@@ -154,6 +153,6 @@ func (b *bench) strange(t *testing.T, what string, e Ending, do func()) {
 		want = 1
 	}
 	if len(words) != want {
-		t.Errorf("%s, %s: told of %q, want %d words without a meaning", what, e, words, want)
+		t.Errorf("%s, %s: reported %q, want %d unknown statuses", what, e, words, want)
 	}
 }

@@ -1,6 +1,6 @@
-// Package providertest is what every adapter has to pass: one suite, played
-// against a fake upstream of the adapter's own, which is a real HTTP server that
-// behaves as the provider's documentation says. It is used by tests only.
+// Package providertest is the suite that every adapter has to pass. It runs against the
+// adapter's own fake provider, a real HTTP server that follows the provider's
+// documentation. Only tests use it.
 package providertest
 
 import (
@@ -19,59 +19,58 @@ import (
 // Ending is how a charge goes on.
 type Ending string
 
-// The endings. A fake that has none of one says so in Suite.Without.
+// The endings. A fake without one says so in Suite.Without.
 const (
 	Open          Ending = "open"      // it waits for the shopper
 	Paid          Ending = "paid"      // the money is there
-	Declined      Ending = "declined"  // refused for good: no other provider would take it
+	Declined      Ending = "declined"  // refused for good: every other provider would refuse too
 	SoftDeclined  Ending = "soft"      // refused; another provider may approve
-	Challenged    Ending = "challenge" // a card's issuer wants to see the shopper
-	Expired       Ending = "expired"   // the shopper's time is over
-	Canceled      Ending = "canceled"  // ended on our demand
+	Challenged    Ending = "challenge" // a card's issuer requires a challenge
+	Expired       Ending = "expired"   // the shopper's time has ended
+	Canceled      Ending = "canceled"  // ended at our request
 	WrongAmount   Ending = "amount"    // paid, with another amount
 	WrongCurrency Ending = "currency"  // paid, in another currency
 	Disputed      Ending = "disputed"  // paid, and the issuer takes the money back
 	Nonsense      Ending = "nonsense"  // a status that is in no documentation
 )
 
-// Fake is an upstream with its books. It is safe for use by many goroutines.
+// Fake is a provider with its books. It is safe for concurrent use.
 type Fake interface {
-	// ServeHTTP answers the documented endpoints, and refuses what the
-	// documentation does not allow: another path, a field missing or of another
-	// type, wrong credentials.
+	// ServeHTTP answers the documented endpoints, and refuses what the documentation does not
+	// allow: another path, a missing field or one of another type, wrong credentials.
 	http.Handler
-	// Next says how the charges that follow stand when the call returns.
+	// Next sets the state of later charges when the call returns.
 	Next(Ending)
 	// Move brings a charge to an ending, as the shopper or the provider does later.
 	Move(reference string, e Ending)
-	// Notification is what the provider sends of a charge as it stands now,
-	// signed. Each call is another notification of the same state, with the same
-	// id where the provider's ids are of the state.
+	// Notification is the provider's signed notification of a charge in its present state.
+	// Each call is another notification of the same state, with the same id if the provider's
+	// ids belong to the state.
 	Notification(reference string) provider.Notification
-	// RefundNotification is what it sends of a charge's refund, counted from 0. A
-	// fake whose provider sends none returns the zero value.
+	// RefundNotification is the notification of a charge's refund, counted from 0. If the
+	// provider sends none, it is the zero value.
 	RefundNotification(reference string, n int) provider.Notification
-	// RefuseRefunds lets the refunds that follow be refused for good.
+	// RefuseRefunds refuses all later refunds for good.
 	RefuseRefunds()
 	// MoveRefund brings a charge's refund, counted from 0, to an ending: Open, Paid
 	// to the shopper, Declined or Nonsense.
 	MoveRefund(reference string, n int, e Ending)
-	// Forget lets the upstream forget all idempotency keys, as time does.
+	// Forget makes the provider forget all idempotency keys, as it does in time.
 	Forget()
-	// Books lists every charge that there is, in order.
+	// Books lists every charge, in order.
 	Books() []Entry
 }
 
 // Entry is a charge in an upstream's books.
 type Entry struct {
 	Reference string
-	Local     money.Amount // what was asked for
+	Local     money.Amount // the requested amount
 	Ending    Ending
 	Refunds   []Refund
-	Gone      bool // deleted: nobody finds it
+	Gone      bool // deleted: it cannot be found
 }
 
-// Paid is what came in, of a charge that was paid.
+// Paid is the amount of a paid charge that came in.
 func (e Entry) Paid() money.Amount {
 	paid := e.Local
 	switch e.Ending {
@@ -85,12 +84,12 @@ func (e Entry) Paid() money.Amount {
 
 // Refund is a refund in an upstream's books.
 type Refund struct {
-	Reference string // ours; "" where the provider takes none
+	Reference string // ours; "" if the provider accepts none
 	Local     money.Amount
 	Ending    Ending // where MoveRefund has brought it; "": as it was accepted
 }
 
-// Fault is what goes wrong between us and an upstream.
+// Fault is a fault between us and a provider.
 type Fault string
 
 // The faults.
@@ -108,7 +107,7 @@ const (
 	Empty         Fault = "an answer of nothing" // 200 without a body; it was done
 )
 
-// done reports whether the upstream did what it was asked for.
+// done reports whether the provider did what was requested.
 func (f Fault) done() bool {
 	return f != RateLimited && f != ServerError && f != TimeoutBefore
 }
@@ -116,15 +115,15 @@ func (f Fault) done() bool {
 // Line is the network between an adapter and its upstream.
 type Line struct {
 	*httptest.Server
-	mu    sync.Mutex // owns what follows
+	mu    sync.Mutex // guards what follows
 	fault Fault
-	spare func(*http.Request) bool // the calls that the fault leaves alone
+	spare func(*http.Request) bool // the calls that the fault does not affect
 	calls int
 
-	unmapped []string // the words that the adapter had no meaning for
+	unmapped []string // the statuses that the adapter did not know
 }
 
-// Patience is a deadline that a hanging upstream runs into.
+// Patience is a deadline that a silent provider exceeds.
 const Patience = 300 * time.Millisecond
 
 // Connect starts a server for an upstream.
@@ -159,14 +158,14 @@ func Connect(t testing.TB, upstream http.Handler) *Line {
 	return l
 }
 
-// Fail lets every call that follows go wrong; NoFault ends that.
+// Fail makes every later call fail; NoFault ends that.
 func (l *Line) Fail(f Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = f
 }
 
-// Spare lets faults leave the calls alone that it reports; nil spares none.
+// Spare excepts the calls for which it returns true from faults; nil excepts none.
 func (l *Line) Spare(calls func(*http.Request) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// proven are the outcomes that say that nobody was charged.
+// proven are the outcomes that mean that there was no charge.
 var proven = []pay.OutcomeKind{pay.Declined, pay.Unavailable, pay.Errored, pay.Missing}
 
 func faults() []Fault {
 	return []Fault{RateLimited, ServerError, BrokenAfter, GatewayAfter, TimeoutBefore, TimeoutAfter, Malformed, Truncated, HTML, Empty}
 }
 
-// chargeFaults lets the line break in every way while a charge is made: what
-// was done is never said not to have been, and a question finds out.
+// chargeFaults breaks the line in every way during a charge: a charge that was made is
+// never reported as not made, and a query finds it.
 func (s Suite) chargeFaults(t *testing.T, rail string) {
 	for _, f := range faults() {
 		t.Run(string(f), func(t *testing.T) {
@@ -58,8 +58,7 @@ func (s Suite) chargeFaults(t *testing.T, rail string) {
 	})
 }
 
-// queryFaults lets the line break while a question is asked: that proves
-// nothing.
+// queryFaults breaks the line during a query: that proves nothing.
 func (s Suite) queryFaults(t *testing.T, rail string) {
 	for _, f := range faults() {
 		t.Run(string(f), func(t *testing.T) {

@@ -11,58 +11,57 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Charge is a charge in a fake's books: a pointer to a struct that embeds an
-// Entry, beside what the provider shows of a charge.
+// Charge is a charge in a fake's books: a pointer to a struct with an embedded Entry and
+// what the provider shows of a charge.
 type Charge interface{ entry() *Entry }
 
 func (e *Entry) entry() *Entry { return e }
 
-// Frame is what every fake is made of: its books under a lock, the answers that
-// idempotency keys stand for, and what the suite asks of both. A fake embeds one,
-// and adds ServeHTTP, Notification and RefundNotification as the provider's
-// documentation has them.
+// Frame is the base of every fake: its books under a lock, the answers kept for idempotency
+// keys, and what the suite needs of both. A fake embeds one, and adds ServeHTTP,
+// Notification and RefundNotification by the provider's documentation.
 type Frame[C Charge] struct {
-	sync.Mutex          // owns what follows
+	sync.Mutex          // guards what follows
 	Charges    []C      // in the order in which they were made
-	Coming     Ending   // how the charges that follow stand; "" is Open
+	Coming     Ending   // the state of later charges; "" is Open
 	Refusing   bool     // refunds
-	Changed    func(C)  // told, where it is set, of a charge that has another ending
-	Conflict   Conflict // the answer to a key that was used for another request; nil: the first answer
+	Changed    func(C)  // called, if set, for a charge with a new ending
+	Conflict   Conflict // the answer if a key was used for another request; nil: the first answer
 	kept       map[string]kept
 }
 
 // Conflict is an answer.
 type Conflict func() (status int, reply any)
 
-// kept is the answer that an idempotency key stands for.
+// kept is the answer kept for an idempotency key.
 type kept struct {
 	request string
 	status  int
 	reply   json.RawMessage
 }
 
-// Next is for Fake.
+// Next implements Fake.
 func (f *Frame[C]) Next(e Ending) {
 	f.Lock()
 	defer f.Unlock()
 	f.Coming = e
 }
 
-// RefuseRefunds is for Fake.
+// RefuseRefunds implements Fake.
 func (f *Frame[C]) RefuseRefunds() {
 	f.Lock()
 	defer f.Unlock()
 	f.Refusing = true
 }
 
-// Forget is for Fake.
+// Forget implements Fake.
 func (f *Frame[C]) Forget() {
 	f.Lock()
 	defer f.Unlock()
 	f.kept = nil
 }
 
-// Move is for Fake.
+// Move implements Fake.
 func (f *Frame[C]) Move(reference string, e Ending) {
 	f.Lock()
 	defer f.Unlock()
@@ -71,14 +70,14 @@ func (f *Frame[C]) Move(reference string, e Ending) {
 	f.changed(c)
 }
 
-// MoveRefund is for Fake.
+// MoveRefund implements Fake.
 func (f *Frame[C]) MoveRefund(reference string, n int, e Ending) {
 	f.Lock()
 	defer f.Unlock()
 	f.Must(reference).entry().Refunds[n].Ending = e
 }
 
-// Books is for Fake.
+// Books implements Fake.
 func (f *Frame[C]) Books() []Entry {
 	f.Lock()
 	defer f.Unlock()
@@ -91,8 +90,8 @@ func (f *Frame[C]) Books() []Entry {
 	return list
 }
 
-// Of is the charge under a reference of ours. The caller of this and of what
-// follows holds the lock, as ServeHTTP does within Serve.
+// Of is the charge with a reference of ours. The caller of this and of the methods below
+// holds the lock, as ServeHTTP does within Serve.
 func (f *Frame[C]) Of(reference string) (c C, found bool) {
 	for _, c := range f.Charges {
 		if c.entry().Reference == reference && !c.entry().Gone {
@@ -102,7 +101,7 @@ func (f *Frame[C]) Of(reference string) (c C, found bool) {
 	return c, false
 }
 
-// Must is the charge under a reference that there is.
+// Must is the charge with a reference; it panics if there is none.
 func (f *Frame[C]) Must(reference string) C {
 	c, found := f.Of(reference)
 	if !found {
@@ -111,7 +110,7 @@ func (f *Frame[C]) Must(reference string) C {
 	return c
 }
 
-// Enter adds a charge to the books, which stands as Next has said.
+// Enter adds a charge to the books, in the state that Next has set.
 func (f *Frame[C]) Enter(c C) C {
 	c.entry().Ending = cmp.Or(f.Coming, Open)
 	f.Charges = append(f.Charges, c)
@@ -125,8 +124,8 @@ func (f *Frame[C]) changed(c C) {
 	}
 }
 
-// Give adds a refund to a charge's. It is false, and nothing is added, where
-// refunds are refused, the charge was not paid, or there is not so much left.
+// Give adds a refund to a charge. It returns false, and adds nothing, if refunds are
+// refused, the charge was not paid, or less is left.
 func (f *Frame[C]) Give(c C, reference string, local money.Amount) bool {
 	e := c.entry()
 	left := e.Local.Minor - local.Minor
@@ -140,8 +139,8 @@ func (f *Frame[C]) Give(c C, reference string, local money.Amount) bool {
 	return true
 }
 
-// Once does what an idempotency key stands for, and answers a repetition as the
-// first time. "" is no key; what was refused is not kept.
+// Once does the work for an idempotency key once, and gives a repetition the first answer.
+// "" is no key; a refusal is not kept.
 func (f *Frame[C]) Once(key, request string, do func() (int, any)) (int, any) {
 	before, again := f.kept[key]
 	switch {
@@ -162,8 +161,8 @@ func (f *Frame[C]) Once(key, request string, do func() (int, any)) (int, any) {
 	return status, reply
 }
 
-// Serve answers a call under the lock: with JSON, or with plain text where the
-// reply is a string.
+// Serve answers a call under the lock: with JSON, or with plain text if the reply is a
+// string.
 func (f *Frame[C]) Serve(w http.ResponseWriter, r *http.Request, answer func(body []byte) (status int, reply any)) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -181,7 +180,7 @@ func (f *Frame[C]) Serve(w http.ResponseWriter, r *http.Request, answer func(bod
 	_, _ = w.Write(JSON(reply))
 }
 
-// JSON is what a fake writes.
+// JSON is a value as a fake writes it.
 func JSON(of any) json.RawMessage {
 	text, err := json.Marshal(of)
 	if err != nil {
@@ -190,8 +189,7 @@ func JSON(of any) json.RawMessage {
 	return text
 }
 
-// Fields reads a body with its numbers as they are written; nil where it is no
-// JSON object.
+// Fields reads a body with its numbers as written; nil if it is not a JSON object.
 func Fields(body []byte) (fields map[string]any) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -201,8 +199,7 @@ func Fields(body []byte) (fields map[string]any) {
 	return fields
 }
 
-// Strict reads a body that has nothing but what into has, and reports whether it
-// could.
+// Strict reads a body that has only the fields of into, and reports whether it could.
 func Strict(body []byte, into any) bool {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

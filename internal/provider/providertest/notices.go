@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// notice lets the upstream notify us of a charge.
+// notice makes the provider send us a notification of a charge.
 func (b *bench) notice(t *testing.T, reference string) pay.Notice {
 	t.Helper()
 	list, err := b.Notices(within(t), b.Notification(reference))
@@ -24,8 +24,8 @@ func (b *bench) notice(t *testing.T, reference string) pay.Notice {
 	return list[0]
 }
 
-// refundNotice lets the upstream notify us of a charge's refund, and returns what
-// that tells of ours.
+// refundNotice makes the provider send us a notification of a charge's refund, and returns
+// the notice.
 func (b *bench) refundNotice(t *testing.T, reference string, which int, ours string) pay.Notice {
 	t.Helper()
 	list, err := b.Notices(within(t), b.RefundNotification(reference, which))
@@ -42,7 +42,7 @@ func (b *bench) refundNotice(t *testing.T, reference string, which int, ours str
 	return list[at]
 }
 
-// early has the notification overtake the answer of the call.
+// early makes the notification overtake the answer to the call.
 func (s Suite) early(t *testing.T, rail string) {
 	b := s.connect(t)
 	b.Next(Open)
@@ -57,7 +57,7 @@ func (s Suite) early(t *testing.T, rail string) {
 	}
 }
 
-// forged fails the test when a notification that is not the provider's is read.
+// forged fails the test if a notification is accepted that is not the provider's.
 func (s Suite) forged(t *testing.T, rail string) {
 	b := s.connect(t)
 	b.Next(Open)
@@ -76,7 +76,7 @@ func (s Suite) forged(t *testing.T, rail string) {
 	}
 	other := good
 	other.Body = bytes.ReplaceAll(good.Body, []byte(r.Reference), []byte("01M7ZFORGED-2"))
-	if bytes.Equal(other.Body, good.Body) { // the body does not name it: another one does
+	if bytes.Equal(other.Body, good.Body) { // the body does not name the charge: use another body
 		other.Body = append(slices.Clone(good.Body), ' ')
 	}
 	for name, n := range map[string]provider.Notification{
@@ -95,7 +95,7 @@ func (s Suite) forged(t *testing.T, rail string) {
 	}
 }
 
-// sameNews compares two notices but for their bodies.
+// sameNews compares two notices except for their bodies.
 func sameNews(a, b pay.Notice) bool {
 	return a.ID == b.ID && a.Reference == b.Reference && a.Outcome == b.Outcome && a.Dispute == b.Dispute
 }

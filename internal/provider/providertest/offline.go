@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Offline opens an account whose calls reach the upstream without a network, for fuzz
-// targets: a connection a call would take most of their time.
+// Offline opens an account whose calls reach the provider without a network, for fuzz
+// targets: a connection for each call would take most of their time.
 func Offline(t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) provider.Provider {
 	t.Helper()
 	p, err := a.Open(provider.Account{
@@ -32,7 +32,7 @@ func Offline(t testing.TB, a provider.Adapter, credentials map[string]string, up
 	return p
 }
 
-// direct calls a handler in place of a network.
+// direct calls a handler instead of a network.
 type direct struct{ upstream http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -45,13 +45,13 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Answer is an upstream that answers every call with what was written into it last.
+// Answer is a provider that answers every call with the text last written to it.
 type Answer struct {
 	Status int
 	Body   []byte
 }
 
-// ServeHTTP is for http.Handler. A status that no upstream can send is 200.
+// ServeHTTP implements http.Handler. A status that cannot be sent becomes 200.
 func (a *Answer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	status := a.Status
 	if status < 200 || status > 599 {
@@ -65,7 +65,7 @@ func (a *Answer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func Refused(t testing.TB, list []pay.Notice, err error) {
 	t.Helper()
 	if !errors.Is(err, provider.ErrUnsigned) || len(list) != 0 {
-		t.Errorf("nobody signed it, and it is read: %d notices, %v", len(list), err)
+		t.Errorf("it is not signed, and yet read: %d notices, %v", len(list), err)
 	}
 }
 
@@ -77,11 +77,11 @@ func IsSigned(by crypto.Hash, body []byte, header string) bool {
 	return err == nil && rsa.VerifyPKCS1v15(&Key().PublicKey, by, sum.Sum(nil), signature) == nil
 }
 
-// kinds are what may have become of a charge or a refund.
+// kinds are the possible results of a charge or a refund.
 var kinds = []pay.OutcomeKind{pay.Approved, pay.Declined, pay.Awaiting, pay.Lapsed, pay.Unknown, pay.Missing, pay.Errored, pay.Unavailable}
 
-// Sound fails the test where what was read of a notification could not be of one: news
-// beside an error, of nobody's charge, or money that is none.
+// Sound fails the test if the notices of a notification cannot be right: notices beside an
+// error, about no charge, or with an impossible amount.
 func Sound(t testing.TB, list []pay.Notice, err error) {
 	t.Helper()
 	if err != nil && len(list) != 0 {
@@ -93,21 +93,21 @@ func Sound(t testing.TB, list []pay.Notice, err error) {
 			t.Errorf("it has no id, account or body: %+v", n)
 		case (n.Reference == "") == (n.Refund == ""):
 			t.Errorf("it is of a charge or of a refund: %+v", n)
-		case o.Local.Minor < 0 && !n.OfDispute(): // what a dispute tells is compared with the payment, and fits or not
+		case o.Local.Minor < 0 && !n.OfDispute(): // a disputed amount is compared with the payment, and may differ
 			t.Errorf("money below zero: %+v", n)
 		case o.Kind == pay.Approved && !o.Local.IsPositive() && !(n.Refund != "" && o.Local == (money.Amount{})):
 			t.Errorf("approved, and no money: %+v", n)
 		case n.OfDispute() && o.Kind != "" && !n.Dispute:
 			t.Errorf("a dispute's end that is a payment's too: %+v", n)
 		case !n.OfDispute() && !slices.Contains(kinds, o.Kind):
-			t.Errorf("it tells of nothing: %+v", n)
+			t.Errorf("it reports nothing: %+v", n)
 		case !written(n.DisputeID, n.Stage, n.Network, o.Decline, o.Message, o.ProviderRef):
-			t.Errorf("a text that no database takes: %+v", n)
+			t.Errorf("a text that no database accepts: %+v", n)
 		}
 	}
 }
 
-// written reports whether a database takes texts.
+// written reports whether a database accepts texts.
 func written(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) })
 }

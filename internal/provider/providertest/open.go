@@ -15,11 +15,11 @@ var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // Page is our own page in the tests.
 const Page = "https://pay.cascada.test/pay/TXN-1"
 
-// Notifications is where providers send theirs.
+// Notifications is where providers send their notifications.
 const Notifications = "https://pay.cascada.test/providers/acc/notifications"
 
-// OpenAccount opens an account at an upstream, for the tests of what is an adapter's own.
-// The line is told the words that the adapter has no meaning for.
+// OpenAccount opens an account at a provider, for an adapter's own tests. The line records
+// the statuses that the adapter does not know.
 func OpenAccount[P provider.Provider](t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) (P, *Line) {
 	t.Helper()
 	line := Connect(t, upstream)
@@ -41,21 +41,21 @@ func (l *Line) account(credentials map[string]string) provider.Account {
 	}
 }
 
-// Unmapped lists the words that the adapter had no meaning for.
+// Unmapped lists the statuses that the adapter did not know.
 func (l *Line) Unmapped() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.unmapped)
 }
 
-// Under is a sample as a request of a rail under a reference, asked for at Noon.
+// Under is a sample as a request on a rail under a reference, sent at Noon.
 func Under(sample provider.Request, rail, reference string) provider.Request {
 	sample.Rail, sample.Reference, sample.PageURL = rail, reference, Page
 	sample.Created, sample.Sent, sample.Now, sample.Expires = Noon, Noon, Noon, Noon.Add(30*time.Minute)
 	return sample
 }
 
-// Says is an upstream that answers everything with one text.
+// Says is a provider that answers everything with one text.
 func Says(status int, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)

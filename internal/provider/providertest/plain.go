@@ -26,8 +26,8 @@ import (
 // PlainSignature is the header that carries the hex HMAC of a notification.
 const PlainSignature = "X-Plain-Signature"
 
-// Plain is the adapter of a provider that exists nowhere: the least that one can
-// be, for tests of what is around adapters. Its upstream is an Upstream.
+// Plain is the adapter of an invented provider, as small as possible, for tests of the code
+// around adapters. Its server is an Upstream.
 func Plain() provider.Adapter {
 	return provider.Adapter{
 		Name: "plain",
@@ -59,7 +59,7 @@ type plainCharge struct {
 	refund          bool
 }
 
-// call returns the answer, or what came of a call that had none.
+// call returns the answer, or the outcome if there was none.
 func (p plain) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.outcome(reply, none)
 }
 
-// Cancel is for provider.Canceler.
+// Cancel implements provider.Canceler.
 func (p plain) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	reply, none := p.call(ctx, http.MethodDelete, "/charges/"+r.Reference, nil)
 	if none == nil && reply.Status == http.StatusMethodNotAllowed {
@@ -158,7 +158,7 @@ func (p plain) Notices(_ context.Context, n provider.Notification) ([]pay.Notice
 	return []pay.Notice{{ID: c.Reference + "/" + c.Status, Account: p.ID, Reference: c.Reference, Outcome: p.status(c), Body: n.Body}}, nil
 }
 
-// Check is for provider.Checker.
+// Check implements provider.Checker.
 func (p plain) Check(ctx context.Context) error {
 	reply, none := p.call(ctx, http.MethodGet, "/me", nil)
 	if none != nil {
@@ -179,12 +179,12 @@ func plainMAC(secret string, body []byte) []byte {
 // Upstream is the provider behind Plain: a real HTTP server with its books.
 type Upstream struct {
 	*httptest.Server
-	mu      sync.Mutex // owns what follows
+	mu      sync.Mutex // guards what follows
 	keys    map[string]bool
 	next    string
 	charges map[string]plainCharge
 	hold    chan struct{} // charges wait for its end; nil: none do
-	asked   chan struct{} // told of each charge that waits
+	asked   chan struct{} // receives each charge that waits
 	swift   bool          // shoppers pay just before a charge is canceled
 }
 
@@ -200,9 +200,9 @@ func NewUpstream(t testing.TB, keys ...string) *Upstream {
 	return u
 }
 
-// Next says how the charges that follow stand: open, paid, declined, soft; or down where
-// they are not taken, and refused where what they ask for is wrong. Any other word is a
-// status that means nothing.
+// Next sets the state of later charges: open, paid, declined, soft; or down if the provider
+// does not answer, and refused if it rejects the request. Any other text is a status
+// without a meaning.
 func (u *Upstream) Next(status string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -216,8 +216,7 @@ func (u *Upstream) Revoke(key string) {
 	delete(u.keys, key)
 }
 
-// Hold lets the charges that follow wait; asked is told of each, and release lets
-// them go on.
+// Hold makes later charges wait; asked receives each, and release lets them continue.
 func (u *Upstream) Hold() (asked <-chan struct{}, release func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -231,7 +230,7 @@ func (u *Upstream) Hold() (asked <-chan struct{}, release func()) {
 	}
 }
 
-// Swift lets shoppers pay just before their charges are canceled.
+// Swift makes shoppers pay just before their charges are canceled.
 func (u *Upstream) Swift() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -249,8 +248,8 @@ func (u *Upstream) Charges() map[string]string {
 	return list
 }
 
-// Report is the upstream's books as its settlement report: a table of what was paid
-// and given back, in the columns that reconcile.Generic has.
+// Report is the provider's books as its settlement report: a table of payments and refunds,
+// in the columns of reconcile.Generic.
 func (u *Upstream) Report() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -268,8 +267,8 @@ func (u *Upstream) Report() string {
 	return table.String()
 }
 
-// Notify tells of a charge as its status is now, signed: the URL, the signature
-// and the body.
+// Notify is a signed notification of a charge with a status: the URL, the signature and the
+// body.
 func (u *Upstream) Notify(reference, status, secret string) (url, signature string, body []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -281,7 +280,7 @@ func (u *Upstream) Notify(reference, status, secret string) (url, signature stri
 	return url, hex.EncodeToString(plainMAC(secret, body)), body
 }
 
-// ServeHTTP is for http.Handler.
+// ServeHTTP implements http.Handler.
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	u.mu.Lock()

@@ -17,7 +17,7 @@ func refund(charge provider.Request, reference string, minor int64) provider.Ref
 	}
 }
 
-// paid makes a charge that the shopper has paid.
+// paid makes a charge that is then paid.
 func (b *bench) paid(t *testing.T, rail, reference string) provider.Request {
 	t.Helper()
 	b.Next(Open)
@@ -30,7 +30,7 @@ func (b *bench) paid(t *testing.T, rail, reference string) provider.Request {
 	return r
 }
 
-// refund gives money back in parts and in full.
+// refund refunds in parts and in full.
 func (s Suite) refund(t *testing.T, rail string) {
 	if s.Unrefundable[rail] != "" {
 		b := s.connect(t)
@@ -71,7 +71,7 @@ func (s Suite) refund(t *testing.T, rail string) {
 	for e, kind := range map[Ending]pay.OutcomeKind{Paid: pay.Approved, Declined: pay.Declined, Nonsense: pay.Unknown} {
 		t.Run("told, "+string(e), func(t *testing.T) { s.refundTold(t, rail, e, kind) })
 	}
-	if s.Blind != "" { // a refusal is told later
+	if s.Blind != "" { // the refusal is reported later
 		return
 	}
 	t.Run("refused", func(t *testing.T) {
@@ -85,9 +85,8 @@ func (s Suite) refund(t *testing.T, rail string) {
 	})
 }
 
-// refundForgotten repeats a refund after the upstream has forgotten its key: what
-// was given back is looked for first. Where refunds have no names, only one of the
-// whole can be found.
+// refundForgotten repeats a refund after the provider has forgotten its key: the adapter
+// searches first. If refunds have no names, only a full refund can be found.
 func (s Suite) refundForgotten(t *testing.T, rail string) {
 	if s.KeyAlone != "" {
 		return
@@ -107,8 +106,8 @@ func (s Suite) refundForgotten(t *testing.T, rail string) {
 	}
 }
 
-// refundTold brings the second of two equal refunds to an ending, and reads what
-// is told of it, by question and by notification.
+// refundTold brings the second of two equal refunds to an ending, and reads the report of
+// it, by query and by notification.
 func (s Suite) refundTold(t *testing.T, rail string, e Ending, kind pay.OutcomeKind) {
 	b := s.connect(t)
 	r := b.paid(t, rail, "01M7ZTOLD-1")
@@ -116,7 +115,7 @@ func (s Suite) refundTold(t *testing.T, rail string, e Ending, kind pay.OutcomeK
 	b.Refund(within(t), first)
 	q.RefundRef = b.Refund(within(t), q).ProviderRef
 	b.MoveRefund(r.Reference, 1, e)
-	if s.Blind == "" && (e == Nonsense || s.Nameless == "") { // nobody knows the words of nameless refunds
+	if s.Blind == "" && (e == Nonsense || s.Nameless == "") { // statuses of nameless refunds are not known
 		b.strange(t, "the question", e, func() { want(t, "the question", b.QueryRefund(within(t), q), kind) })
 	}
 	if s.Untold != "" {
@@ -133,7 +132,7 @@ func (s Suite) refundTold(t *testing.T, rail string, e Ending, kind pay.OutcomeK
 	}
 }
 
-// refundFaults lets the line break while money is given back.
+// refundFaults breaks the line during a refund.
 func (s Suite) refundFaults(t *testing.T, rail string) {
 	if s.Unrefundable[rail] != "" {
 		return
@@ -151,7 +150,7 @@ func (s Suite) refundFaults(t *testing.T, rail string) {
 	}
 }
 
-// looks reports whether a call only looks.
+// looks reports whether a call only reads.
 func (s Suite) looks(r *http.Request) bool {
 	if s.Looks != nil {
 		return s.Looks(r)

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Key is an RSA key in place of a provider's, made once for all tests.
+// Key is an RSA key used instead of a provider's, made once for all tests.
 var Key = sync.OnceValue(func() *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -53,8 +53,7 @@ func MAC(by func() hash.Hash, secret string, texts ...string) []byte {
 	return mac.Sum(nil)
 }
 
-// Notify is a notification of a kind ("application/json") with headers: name,
-// value, name, value.
+// Notify is a notification of a content type with headers: name, value, name, value.
 func Notify(kind string, body []byte, headers ...string) provider.Notification {
 	n := provider.Notification{Header: http.Header{"Content-Type": {kind}}, Body: body}
 	for i := 0; i+1 < len(headers); i += 2 {

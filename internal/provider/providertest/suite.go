@@ -14,74 +14,66 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Suite is what there is to know of an adapter.
+// Suite describes an adapter. The value of each limitation names the place where the
+// provider's documentation states it or leaves it open.
 type Suite struct {
 	Adapter     provider.Adapter
 	Credentials map[string]string
-	// New makes a fake upstream that takes the credentials.
+	// New makes a fake provider that accepts the credentials.
 	New func(t *testing.T) Fake
-	// Charges has one sample for every rail of the adapter, with all that the
-	// rail needs of a buyer. Reference, PageURL and times are the suite's.
+	// Charges has one sample for every rail of the adapter, with all data that the rail
+	// requires of a buyer. The suite sets Reference, PageURL and the times.
 	Charges map[string]provider.Request
-	// Amounts are more samples of amounts: the edges of the provider's units. Each
-	// is charged on the rail it is under.
+	// Amounts are more samples of amounts, at the limits of the provider's units. Each is
+	// charged on the rail it is under.
 	Amounts map[string][]money.Amount
-	// Without are the endings that the provider's documentation does not have,
-	// with where it says so.
+	// Without are the endings that the provider's documentation does not have.
 	Without map[Ending]string
-	// Hosted are the card rails and others on which the shopper enters everything
-	// at the provider's page: nothing is known when the call returns, and whoever
-	// is declined may try again there until the page expires. With where the
-	// documentation says so.
+	// Hosted are the rails, mostly for cards, on which the shopper enters everything on the
+	// provider's page: nothing is known when the call returns, and after a decline the shopper
+	// may try again there until the page expires.
 	Hosted map[string]string
-	// Blind says, with where the documentation leaves it out, that the provider
-	// cannot be asked under our reference: a question repeats the call, which does
-	// nothing twice, and only notifications tell how a charge ended.
+	// Blind: the provider cannot be queried by our reference. A query repeats the call, which
+	// has no second effect, and only notifications report how a charge ended.
 	Blind string
-	// Unsigned takes the signature out of a notification that does not carry it in
-	// a header.
+	// Unsigned removes the signature from a notification that does not carry it in a header.
 	Unsigned func(provider.Notification) provider.Notification
-	// RefundsLater says that an accepted refund is Awaiting first.
+	// RefundsLater: an accepted refund is Awaiting first.
 	RefundsLater bool
-	// Looks tells the calls that only look, of a provider without idempotency that
-	// is asked before it is charged. The faults of a charge leave them alone, and
-	// some of a refund's do; for those nil is all that are GET.
+	// Looks reports the calls that only read, for a provider without idempotency that is
+	// queried before it is charged. The faults of a charge do not affect them, and some of a
+	// refund's do; for those, nil means all GET calls.
 	Looks func(*http.Request) bool
-	// Settles is for how long the provider may not find a new charge. The suite's
-	// are that old when they are asked about.
+	// Settles is how long the provider may fail to find a new charge. The suite's charges are
+	// that old when they are queried.
 	Settles time.Duration
-	// Quiet are those of the hosted rails whose page has no status of its own, with
-	// where the documentation says so: a call never returns one that is not known,
-	// and nobody tells of a page that was not used.
+	// Quiet are the hosted rails whose page has no status of its own: a call never returns an
+	// unknown one, and an unused page is not reported.
 	Quiet map[string]string
-	// Nameless says where the documentation has refunds without a reference of
-	// ours: which of several parts a refund is, nobody knows but by their id.
+	// Nameless: refunds have no reference of ours, so a partial refund can be identified only
+	// by the provider's id.
 	Nameless string
-	// Untold says, with where the documentation leaves it out, that no notification
-	// tells what became of a refund, or that one tells of it and not of which.
+	// Untold: no notification reports the result of a refund, or one does without saying of
+	// which.
 	Untold string
-	// Bare says, with where the documentation leaves it out, that a notification of a
-	// dispute has no id or no amount of it.
+	// Bare: a notification of a dispute has no id or no amount.
 	Bare string
-	// KeyAlone says, with where the documentation leaves it out, that nobody can look
-	// whether a refund was made: repeated after the life of its idempotency key, it
-	// is made twice. The package's own tests prove what keeps it from being repeated.
+	// KeyAlone: there is no way to find out whether a refund was made: repeated after the life
+	// of its idempotency key, it is made twice. The package's own tests prove what prevents a
+	// repetition.
 	KeyAlone string
-	// Beyond are the rails whose limits in the catalog the provider does not take,
-	// with where the documentation says so. Such a charge is refused here.
+	// Beyond are the rails whose limits in the catalog exceed the provider's. Such a charge is
+	// refused here.
 	Beyond map[string]string
-	// BodyUnsigned says where the documentation has a signature that leaves the
-	// body out. The body must then make no difference to what is read.
+	// BodyUnsigned: the signature does not cover the body. Then the body must not affect the
+	// notices.
 	BodyUnsigned string
-	// Unrefundable are the rails whose money does not go back this way, with
-	// where the documentation says so.
+	// Unrefundable are the rails whose payments the provider does not refund.
 	Unrefundable map[string]string
-	// Uncancelable are the rails whose charges do not end on our demand, with
-	// where the documentation says so.
+	// Uncancelable are the rails whose charges cannot be canceled.
 	Uncancelable map[string]string
-	// OnPage are the card rails whose card is entered on the provider's page, with
-	// where the documentation says so: no ending is known when the call returns, and
-	// the first one is the last.
+	// OnPage are the card rails on which the card is entered on the provider's page: no ending
+	// is known when the call returns, and the first one is the last.
 	OnPage map[string]string
 }
 
@@ -141,7 +133,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// brief is a deadline for calls to an upstream that hangs.
+// brief is a deadline for calls to a silent provider.
 func brief(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -149,7 +141,7 @@ func brief(t *testing.T) context.Context {
 	return ctx
 }
 
-// entry is the one charge under a reference.
+// entry is the one charge with a reference.
 func (b *bench) entry(t *testing.T, reference string) Entry {
 	t.Helper()
 	var found []Entry
@@ -178,12 +170,12 @@ func want(t *testing.T, what string, o pay.Outcome, kinds ...pay.OutcomeKind) {
 	}
 }
 
-// credentials checks that what cannot work is refused before it is used.
+// credentials checks that invalid credentials are refused before use.
 func (s Suite) credentials(t *testing.T) {
 	b := s.connect(t)
 	for _, f := range s.Adapter.Fields {
 		if f.Doc == "" {
-			t.Errorf("nobody says where to find %s", f.Name)
+			t.Errorf("no text says where to find %s", f.Name)
 		}
 		if f.Optional {
 			continue

@@ -9,11 +9,11 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// providers is the document that says what each adapter does.
+// providers is the document about the adapters.
 const providers = "../../../docs/PROVIDERS.md"
 
-// cell is what a rail's cell in the table says: create, query, refund, notify, told
-// of refunds, cancel. A small q: only by repeating the call.
+// cell is the content of a rail's cell in the table: create, query, refund, notify,
+// notification of refunds, cancel. A small q: only by repeating the call.
 func (s Suite) cell(b *bench, rail string) string {
 	cell := "C"
 	if s.Blind == "" {
@@ -34,8 +34,8 @@ func (s Suite) cell(b *bench, rail string) string {
 	return cell
 }
 
-// table fails the test unless the adapter's column in the document says what the
-// suite has proved.
+// table fails the test unless the adapter's column in the document agrees with what the
+// suite has proven.
 func (s Suite) table(t *testing.T) {
 	b, told := s.connect(t), Table(t, s.Adapter.Name)
 	for _, rail := range s.Adapter.Rails {
@@ -45,7 +45,7 @@ func (s Suite) table(t *testing.T) {
 	}
 }
 
-// Table reads what the document says of an adapter's rails.
+// Table reads a document's table of an adapter's rails.
 func Table(t *testing.T, adapter string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(providers)
@@ -54,7 +54,7 @@ func Table(t *testing.T, adapter string) map[string]string {
 	}
 	column, told := -1, map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "|") { // a command may have one in it
+		if !strings.HasPrefix(line, "|") { // a command may contain a bar
 			continue
 		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")

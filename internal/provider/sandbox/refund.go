@@ -10,9 +10,9 @@ import (
 // Faults on a refund.
 const (
 	RefundDecline Fault = "refund_decline"
-	RefundError   Fault = "refund_error"   // it says so, and has done nothing
+	RefundError   Fault = "refund_error"   // it says so, and does nothing
 	RefundTimeout Fault = "refund_timeout" // it refunds and does not answer
-	RefundSlow    Fault = "refund_pending" // it takes its time; done once the fault is lifted
+	RefundSlow    Fault = "refund_pending" // it stays pending until the fault is lifted
 )
 
 func refundFaults() []Fault {
@@ -36,7 +36,7 @@ func (p *Provider) Refund(_ context.Context, r provider.RefundRequest) pay.Outco
 	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.refundRef(r), Local: r.Local}
 }
 
-// QueryRefund tells what Refund did.
+// QueryRefund returns the result of Refund.
 func (p *Provider) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	switch p.fault.Load() {
 	case RefundDecline, RefundError:

@@ -44,7 +44,7 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 				for _, i := range refused.Details.Issues {
 					paths = append(paths, i.Path)
 				}
-				if refused.Code != problem.InvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Message, paths[0]+" is no ") {
+				if refused.Code != problem.InvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Message, paths[0]+" is not a") {
 					t.Errorf("it is refused with %s, %s: %s", refused.Code, refused.Param, refused.Message)
 				}
 			}

@@ -1,6 +1,6 @@
-// Package sandbox is the simulated provider behind test keys. It is called
-// like a real one and keeps no state: what it answers follows from the request
-// alone, so that a charge and a later query agree, also after a restart.
+// Package sandbox is the simulated provider behind test keys. It is called like a real one
+// and keeps no state: its answer follows from the request alone, so that a charge and a
+// later query agree, even after a restart.
 package sandbox
 
 import (
@@ -30,10 +30,11 @@ func Accounts() []string { return []string{"sandbox-1", "sandbox-2", "sandbox-3"
 // SignatureHeader carries the hex HMAC-SHA-256 of a notification's body.
 const SignatureHeader = "X-Sandbox-Signature"
 
-// SlowPayment is the action that the simulated provider plays by itself, when its time has come (SBX-9).
+// SlowPayment is the action that the simulated provider performs by itself, when its time
+// has come (SBX-9).
 const SlowPayment = "slow_payment"
 
-// SlowAfter is how long it takes to complete by itself.
+// SlowAfter is how long a slow payment takes.
 const SlowAfter = 30 * time.Second
 
 // Fault is a way for a simulated provider to misbehave (SBX-11).
@@ -54,7 +55,7 @@ const (
 	Duplicate    Fault = "duplicate"     // it comes twice
 	OutOfOrder   Fault = "out_of_order"  // an older decline comes after it
 	WrongAmount  Fault = "wrong_amount"  // a cent is missing
-	BadSignature Fault = "bad_signature" // somebody else signed it
+	BadSignature Fault = "bad_signature" // signed by somebody else
 )
 
 // Faults lists all faults.
@@ -72,8 +73,8 @@ type Provider struct {
 	fault   atomic.Value // of Fault
 }
 
-// New returns a simulated provider that signs its notifications with a secret, which it asks
-// for when it has one to sign; nil: with none.
+// New returns a simulated provider. It gets the secret for signing notifications from a
+// function; nil: it signs with none.
 func New(account string, secret func() []byte) *Provider {
 	if secret == nil {
 		secret = func() []byte { return nil }
@@ -83,10 +84,10 @@ func New(account string, secret func() []byte) *Provider {
 	return p
 }
 
-// Check refuses a fault that no provider can have.
+// Check refuses a fault that does not exist.
 func (f Fault) Check() error {
 	if f != NoFault && !slices.Contains(Faults(), f) {
-		return fmt.Errorf("sandbox fault %q: want one of %v", f, Faults())
+		return fmt.Errorf("sandbox fault %q: it has to be one of %v", f, Faults())
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func (p *Provider) SetFault(f Fault) error {
 	return nil
 }
 
-// Charge plays the sandbox's rules (SBX-10).
+// Charge follows the sandbox's rules (SBX-10).
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch p.fault.Load() {
 	case Decline:
@@ -125,7 +126,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return o
 }
 
-// Query tells what Charge did.
+// Query returns the result of Charge.
 func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
 	switch p.fault.Load() {
 	case Decline, Error:
@@ -138,7 +139,7 @@ func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
 
 func cents(usd money.Amount) int64 { return usd.Minor % 100 }
 
-// answer is what became of a charge by now.
+// answer is the present state of a charge.
 func (p *Provider) answer(r provider.Request) pay.Outcome {
 	if r.Script.Action == SlowPayment {
 		due := r.Created.Add(SlowAfter)
@@ -181,14 +182,14 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.ref(r), Local: r.Local, FormURL: r.PageURL}
 }
 
-// await is a charge that the shopper still has to pay.
+// await is a charge that waits for the shopper.
 func (p *Provider) await(r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: p.ref(r), FormURL: r.PageURL, Data: data(r)}
 }
 
 func (p *Provider) ref(r provider.Request) string { return p.account + ":" + r.Reference }
 
-// data invents what the shopper needs to pay, the same for the same reference.
+// data invents what the shopper needs to pay; the same reference gets the same data.
 func data(r provider.Request) pay.PaymentData {
 	h := fnv.New64a()
 	h.Write([]byte(r.Reference))
@@ -247,16 +248,16 @@ type Notification struct {
 	Reason    string `json:"reason,omitempty"`
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
 
-	// Of disputes. Amount and Currency are what is disputed, where they are there.
+	// Only for disputes. Amount and Currency are the disputed amount, if set.
 	Dispute   string `json:"dispute,omitempty"`  // its id
-	Instance  int    `json:"instance,omitempty"` // 2 is the one after the first
+	Instance  int    `json:"instance,omitempty"` // 2 is the second instance
 	Stage     string `json:"stage,omitempty"`
 	Code      string `json:"networkReasonCode,omitempty"`
 	RespondBy string `json:"respondBy,omitempty"` // RFC 3339
 }
 
-// Send returns what the provider sends to confirm a payment: one signed
-// notification, or what its fault makes of it.
+// Send returns what the provider sends to confirm a payment: one signed notification, or
+// whatever its fault makes of it.
 func (p *Provider) Send(n Notification) []provider.Notification {
 	switch p.fault.Load() {
 	case Duplicate:
@@ -293,7 +294,7 @@ func (p *Provider) Signature(body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Notices reads a simulated notification, which tells of one charge.
+// Notices reads a simulated notification, which reports one charge.
 func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !hmac.Equal([]byte(n.Header.Get(SignatureHeader)), []byte(p.Signature(n.Body))) {
 		return nil, provider.ErrUnsigned
@@ -338,7 +339,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	return notice, nil
 }
 
-// disputed tells of a dispute.
+// disputed reads the report of a dispute.
 func (n Notification) disputed(notice pay.Notice) (pay.Notice, error) {
 	notice.DisputeID, notice.Instance, notice.Stage, notice.Network = n.Dispute, n.Instance, n.Stage, n.Code
 	notice.Outcome.Message, notice.Outcome.Played = n.Reason, n.Simulated
@@ -359,7 +360,7 @@ func (n Notification) disputed(notice pay.Notice) (pay.Notice, error) {
 	return notice, nil
 }
 
-// local is the amount that a notification tells of.
+// local is the amount in a notification.
 func (n Notification) local() (money.Amount, error) {
 	currency, err := money.ParseCurrency(n.Currency)
 	if err != nil {

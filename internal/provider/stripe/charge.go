@@ -14,7 +14,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Charge makes a PaymentIntent or a Checkout Session.
+// Charge creates a PaymentIntent or a Checkout Session.
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if lack := lacks(r); lack != "" {
 		return pay.Outcome{Kind: pay.Errored, Decline: lack}
@@ -33,7 +33,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 			ID string `json:"id"`
 		}
 		if f := p.post(ctx, "/v1/customers", customerForm(r), r.Reference+"-customer", &c); f != nil {
-			// Whatever became of it: nobody has been asked for money yet.
+			// Whatever the result, nobody has been asked for money yet.
 			return pay.Outcome{Kind: pay.Unavailable, Decline: f.outcome.Decline}
 		}
 		if !id(c.ID) {
@@ -48,9 +48,8 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.intent(i, r)
 }
 
-// unmade is the outcome of a call that made no charge. Where the key was used
-// before with other words (a deadline moves with the clock), what was made then
-// is the answer.
+// unmade is the outcome of a call that created no charge. If the key was used before with
+// another body (a deadline moves with the clock), the charge of that call is the answer.
 func (p *Provider) unmade(ctx context.Context, r provider.Request, f *failure) pay.Outcome {
 	if f.kind != "idempotency_error" {
 		return f.outcome
@@ -62,7 +61,7 @@ func (p *Provider) unmade(ctx context.Context, r provider.Request, f *failure) p
 	return f.outcome
 }
 
-// lacks names what Stripe would refuse a charge for, or "".
+// lacks names the missing data without which Stripe refuses a charge, or "".
 func lacks(r provider.Request) string {
 	switch {
 	case refusal(r.Local) != "":
@@ -75,13 +74,13 @@ func lacks(r provider.Request) string {
 	return ""
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (p *Provider) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
 
-// largest is Stripe's: an amount has eight digits at most.
+// largest is Stripe's limit, in minor units: an amount has at most eight digits.
 const largest = 99_999_999
 
-// refusal is why an amount is not taken, or "".
+// refusal is why an amount is refused, or "".
 func refusal(local money.Amount) string {
 	switch {
 	case !minorUnits(local.Currency):
@@ -94,10 +93,10 @@ func refusal(local money.Amount) string {
 	return ""
 }
 
-// minorUnits reports whether Stripe's smallest unit of a currency is ISO's, for
-// the currencies of our rails. It is not for all: ISK and UGX have two decimals
-// at Stripe that ISO does not give them, MGA has none, and a currency with three
-// has to end in zero.
+// minorUnits reports whether Stripe's smallest unit of a currency is the ISO minor unit,
+// for the currencies of our rails. It is not so for all currencies: at Stripe, ISK and UGX
+// have two decimals that ISO does not give them, MGA has none, and amounts in a currency
+// with three decimals must end in zero.
 func minorUnits(c money.Currency) bool {
 	switch c {
 	case "ARS", "BOB", "BRL", "CLP", "COP", "CRC", "DOP", "GTQ", "HNL", "MXN", "PAB", "PEN", "PYG", "USD", "UYU":
@@ -106,7 +105,7 @@ func minorUnits(c money.Currency) bool {
 	return false
 }
 
-// intentForm is a PaymentIntent that is confirmed at once.
+// intentForm creates a PaymentIntent and confirms it at once.
 func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 	form := url.Values{
 		"amount":                         {strconv.FormatInt(r.Local.Minor, 10)},
@@ -131,8 +130,8 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 	return form
 }
 
-// customerForm is the holder of a balance that one transfer fills. A refund may
-// have to ask the shopper for a bank account, so Stripe gets the e-mail.
+// customerForm creates the owner of a balance that one transfer fills. For a refund Stripe
+// may have to ask the shopper for a bank account, so it gets the e-mail address.
 func customerForm(r provider.Request) url.Values {
 	form := url.Values{"metadata[" + referenceKey + "]": {r.Reference}}
 	set(form, "name", r.Buyer.Name)
@@ -140,8 +139,8 @@ func customerForm(r provider.Request) url.Values {
 	return form
 }
 
-// sessionForm is a hosted page for one payment. Adaptive pricing would let the
-// shopper pay in another currency than the one that was agreed on.
+// sessionForm creates a hosted page for one payment. Without adaptive pricing: it would let
+// the shopper pay in another currency than agreed.
 func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
 	title := r.Reference
 	if payment, _, ok := pay.ParseReference(r.Reference); ok {
@@ -171,8 +170,8 @@ func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
 	return form
 }
 
-// deadline is when the shopper's time is over, as near as Stripe allows. It is
-// the only thing in a charge that may differ when it is repeated.
+// deadline is when the shopper's time ends, as near as Stripe allows. It is the only part
+// of a charge that may differ when the call is repeated.
 func (p *Provider) deadline(r provider.Request, soonest, latest time.Duration) string {
 	at, now := r.Expires, p.Now()
 	if first := now.Add(soonest); at.Before(first) {
@@ -184,14 +183,14 @@ func (p *Provider) deadline(r provider.Request, soonest, latest time.Duration) s
 	return strconv.FormatInt(at.Unix(), 10)
 }
 
-// days is how many calendar days a voucher lives: not less than the shopper was
+// days is how many calendar days a voucher is valid: at least as long as the shopper was
 // promised.
 func days(r provider.Request, most int64) string {
 	window := r.Expires.Sub(r.Created)
 	return strconv.FormatInt(min(max(int64((window+day-1)/day), 1), most), 10)
 }
 
-// set adds a field that there may be nothing for.
+// set adds a field unless its value is empty.
 func set(form url.Values, field, value string) {
 	if value != "" {
 		form.Set(field, value)

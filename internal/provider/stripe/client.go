@@ -12,17 +12,17 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// failure is a call that did not answer what it was asked.
+// failure is a call that got no usable answer.
 type failure struct {
-	outcome pay.Outcome // what it proves of a call that charges
+	outcome pay.Outcome // what it proves if the call charges
 	status  int         // 0: no answer
-	kind    string      // of the error: card_error, idempotency_error, …
+	kind    string      // the error's type: card_error, idempotency_error, …
 }
 
-// asked is what a failure proves of a question: nothing.
+// asked is what a failed query proves: nothing.
 func (f *failure) asked() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
 
-// apiError is an error in Stripe's words.
+// apiError is an error of Stripe's.
 type apiError struct {
 	Type    string `json:"type"`
 	Code    string `json:"code"`
@@ -30,12 +30,12 @@ type apiError struct {
 	Advice  string `json:"advice_code"`
 }
 
-// get asks a question.
+// get makes a query.
 func (p *Provider) get(ctx context.Context, path string, query url.Values, into any) *failure {
 	return p.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, "", into)
 }
 
-// post tells Stripe to do something, once for a key.
+// post makes a call that changes something, once for a key.
 func (p *Provider) post(ctx context.Context, path string, form url.Values, key string, into any) *failure {
 	return p.call(ctx, http.MethodPost, path, form, key, into)
 }
@@ -61,7 +61,7 @@ func (p *Provider) call(ctx context.Context, verb, path string, form url.Values,
 	return nil
 }
 
-// do makes a call of a version of the API, once for a key.
+// do makes a call with a version of the API, once for a key.
 func (p *Provider) do(req *http.Request, version, key string) (provider.Reply, *pay.Outcome) {
 	req.Header.Set("Authorization", "Bearer "+p.key)
 	req.Header.Set("Stripe-Version", version)
@@ -71,8 +71,8 @@ func (p *Provider) do(req *http.Request, version, key string) (provider.Reply, *
 	return provider.Do(p.Client, req)
 }
 
-// failed reads an answer that is an error. Stripe says what a status proves:
-// of 5xx nothing, and 409 is another call with the same key, which goes on.
+// failed reads an error answer. What a status proves is documented: 5xx proves nothing, and
+// 409 means that another call with the same key still runs.
 func (p *Provider) failed(r provider.Reply) *failure {
 	f := &failure{status: r.Status, outcome: pay.Outcome{Kind: pay.Unknown, Decline: fmt.Sprintf("http_%d", r.Status)}}
 	if r.Status == http.StatusTooManyRequests {
@@ -83,14 +83,14 @@ func (p *Provider) failed(r provider.Reply) *failure {
 		Error *apiError `json:"error"`
 	}
 	if json.Unmarshal(r.Body, &body) != nil || body.Error == nil {
-		return f // not Stripe's: whatever stands between us proves nothing
+		return f // not from Stripe: a gateway's answer proves nothing
 	}
 	f.kind = body.Error.Type
 	if word := word(body.Error.Code); word != "" {
 		f.outcome.Decline = word
 	}
 	switch {
-	case f.kind == "idempotency_error": // the key is taken: by what, a question tells
+	case f.kind == "idempotency_error": // the key was used before; a query shows for what
 	case r.Status == http.StatusPaymentRequired:
 		f.outcome = p.refusal(*body.Error)
 	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
@@ -121,6 +121,6 @@ type page[T any] struct {
 	HasMore bool   `json:"has_more"`
 }
 
-// whole reports whether it is a page of a list at all: another JSON object must
-// not pass for an empty one.
+// whole reports whether it is a page of a list at all: another JSON object must not count
+// as an empty list.
 func (l page[T]) whole() bool { return l.Object == "list" && l.Data != nil }

@@ -5,8 +5,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// refusal is a failed attempt in our words. Stripe's own sentence is not passed
-// on: it may name Stripe.
+// refusal is a failed attempt in our terms. Stripe's own message is not passed on: it may
+// name Stripe.
 func (p *Provider) refusal(e apiError) pay.Outcome {
 	reason := word(e.Decline)
 	if reason == "" {
@@ -39,7 +39,7 @@ func (p *Provider) refusal(e apiError) pay.Outcome {
 		"new_account_information_available", "invalid_amount", "duplicate_transaction", "stop_payment_order",
 		"revocation_of_authorization", "revocation_of_all_authorizations", "testmode_decline":
 		o.Code, o.Message = problem.CardDeclined, "the card's issuer declined the charge"
-	default: // declined for certain, only the reason is new
+	default: // certainly declined; only the reason is unknown
 		p.Strange("declined", reason)
 		o.Code, o.Message, o.Soft = problem.CardDeclined, "the payment was declined", e.Advice == "try_again_later"
 	}

@@ -27,7 +27,7 @@ func FuzzForgedNotices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		list, err := p.Notices(ctx(), provider.Notification{Header: http.Header{signatureHeader: {header}}, Body: body})
 		if !errors.Is(err, provider.ErrUnsigned) && !held(header, body) {
-			t.Errorf("nobody signed it, and it is read: %+v, %v", list, err)
+			t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
 		}
 		providertest.Sound(t, list, err)
 	})

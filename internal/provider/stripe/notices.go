@@ -22,15 +22,15 @@ import (
 
 const (
 	signatureHeader = "Stripe-Signature"
-	// tolerance is how old a notification may be: Stripe's own libraries take as
-	// much. Stripe signs again, with the time, what it sends again.
+	// tolerance is how old a notification may be, as in Stripe's own libraries. When Stripe
+	// sends a notification again, it signs it again with the new time.
 	tolerance = 5 * time.Minute
-	// maxSignatures bounds what is compared of a header. Stripe signs with two
-	// secrets while one replaces the other.
+	// maxSignatures limits the signatures that are compared. Stripe signs with two secrets
+	// while one replaces the other.
 	maxSignatures = 16
 )
 
-// event is what we read of a notification.
+// event is the part of a notification that we read.
 type event struct {
 	ID     string `json:"id"`
 	Object string `json:"object"`
@@ -40,9 +40,8 @@ type event struct {
 	} `json:"data"`
 }
 
-// Notices reads an event. What it holds of an intent is taken as it is; of a
-// session and a dispute, which may have moved on or do not hold what we need,
-// Stripe is asked.
+// Notices reads an event. An event holds all we need of an intent. A session or a dispute
+// may have changed since or lack what we need, so it is queried.
 func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if err := p.signed(n); err != nil {
 		return nil, err
@@ -103,8 +102,8 @@ func (p *Provider) signed(n provider.Notification) error {
 	return nil
 }
 
-// intentNotice tells of an intent. What failed on the hosted page is no news:
-// the shopper may try again there until the session expires.
+// intentNotice reports an intent. It ignores a failure on the hosted page: the shopper may
+// try again there until the session expires.
 func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 	var i intent
 	if err := json.Unmarshal(e.Data.Object, &i); err != nil {
@@ -116,13 +115,13 @@ func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 	}
 	n.Outcome = p.intent(i, provider.Request{})
 	if hosted {
-		n.Outcome.ProviderRef = "" // the session's is the one that we ask about
+		n.Outcome.ProviderRef = "" // we query by the session's id
 	}
 	return told(n)
 }
 
-// refundNotice tells what became of a refund. One that had succeeded may fail
-// later: the shopper's bank sent it back.
+// refundNotice reports the result of a refund. A successful refund may fail later: the
+// shopper's bank sent it back.
 func (p *Provider) refundNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 	var made refund
 	if err := json.Unmarshal(e.Data.Object, &made); err != nil {
@@ -154,8 +153,8 @@ func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]
 	return told(n)
 }
 
-// told is a notice of a charge that ended. That one waits is no news, and what
-// the shopper needs to pay with is for a question to find out.
+// told is the notice of a charge that ended. It skips a charge that still waits; a query
+// finds the data to pay with.
 func told(n pay.Notice) ([]pay.Notice, error) {
 	if n.Outcome.Kind == pay.Awaiting {
 		return nil, nil
@@ -163,7 +162,7 @@ func told(n pay.Notice) ([]pay.Notice, error) {
 	return []pay.Notice{n}, nil
 }
 
-// dispute is what we read of a Dispute.
+// dispute is the part of a Dispute that we read.
 type dispute struct {
 	ID       string           `json:"id"`
 	Object   string           `json:"object"`
@@ -182,8 +181,8 @@ type dispute struct {
 	} `json:"payment_method_details"`
 }
 
-// disputeNotice tells how a dispute stands. Inquiries, from before the money
-// moves, are none yet; one that grows into a dispute comes as an update.
+// disputeNotice reports the state of a dispute. Stripe's inquiries, from before the money
+// moves, are not disputes yet; when one becomes a dispute, an update reports it.
 func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var then dispute
 	if err := json.Unmarshal(e.Data.Object, &then); err != nil || !id(then.ID) {
@@ -199,7 +198,7 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	return []pay.Notice{n}, nil
 }
 
-// QueryDispute asks how a dispute stands.
+// QueryDispute returns the state of a dispute.
 func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	if !id(r.ID) {
 		return n, false
@@ -208,15 +207,15 @@ func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) 
 	return n, ok && p.disputed(d, &n)
 }
 
-// dispute reads a dispute with its payment; false where Stripe cannot be asked.
+// dispute reads a dispute with its payment; false if Stripe gives no usable answer.
 func (p *Provider) dispute(ctx context.Context, id string) (d dispute, ok bool) {
 	f := p.get(ctx, "/v1/disputes/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &d)
 	return d, f == nil && d.Object == "dispute" && d.ID == id
 }
 
-// disputed notes how a dispute stands; false where it is none of ours, or none.
+// disputed writes the state of a dispute to n; false if it is not ours, or not a dispute.
 func (p *Provider) disputed(d dispute, n *pay.Notice) bool {
-	if d.Intent.value == nil { // of a charge from before payment intents: not ours
+	if d.Intent.value == nil { // a charge older than payment intents: not ours
 		return false
 	}
 	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
@@ -246,13 +245,13 @@ func (p *Provider) disputed(d dispute, n *pay.Notice) bool {
 	return true
 }
 
-// expanded is a reference to an object: its id, or the object in its place.
+// expanded is a reference to an object: its id, or the object itself.
 type expanded[T listed] struct {
 	id    string
 	value *T
 }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads either form.
 func (x *expanded[T]) UnmarshalJSON(text []byte) error {
 	if bytes.Equal(text, []byte("null")) {
 		return nil

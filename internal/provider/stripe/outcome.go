@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// intent is what we read of a PaymentIntent.
+// intent is the part of a PaymentIntent that we read.
 type intent struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -45,8 +45,8 @@ type intent struct {
 func (i intent) key() string       { return i.ID }
 func (i intent) reference() string { return i.Metadata[referenceKey] }
 
-// session is what we read of a Checkout Session. Its intent is an id in lists
-// and an object where we ask for that.
+// session is the part of a Checkout Session that we read. Its intent is an id in lists, and
+// an object if we request that.
 type session struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -59,7 +59,7 @@ type session struct {
 func (s session) key() string       { return s.ID }
 func (s session) reference() string { return s.Metadata[referenceKey] }
 
-// intent is how a PaymentIntent stands.
+// intent is the outcome of a PaymentIntent.
 func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 	if i.Object != "payment_intent" || !id(i.ID) {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -73,12 +73,12 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 		o.Data, _ = i.data(r.Rail)
 	case "requires_action":
 		data, ok := i.data(r.Rail)
-		if !ok { // there is a charge, and nothing to pay it with
+		if !ok { // there is a charge, but no data to pay with
 			o.Decline = "broken_answer"
 			return o
 		}
 		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
-	case "requires_payment_method": // the attempt failed, and nobody makes another
+	case "requires_payment_method": // the attempt failed, and there will be no other
 		if i.Error == nil {
 			p.Strange("payment", "requires_payment_method without an error")
 			return o
@@ -90,7 +90,7 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 		if i.Canceled == "fraudulent" {
 			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, problem.FraudBlocked, "fraudulent", "the risk engine blocked the payment"
 		}
-	default: // requires_confirmation and requires_capture are not for what we ask
+	default: // requires_confirmation and requires_capture do not occur for our calls
 		p.Strange("payment", i.Status)
 	}
 	return o
@@ -106,7 +106,7 @@ func approved(i intent, o pay.Outcome, r provider.Request) pay.Outcome {
 	return o
 }
 
-// session is how a Checkout Session stands.
+// session is the outcome of a Checkout Session.
 func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 	if s.Object != "checkout.session" || !id(s.ID) {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -130,7 +130,7 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 	case s.Status == "complete" && i != nil:
 		o = p.intent(*i, r)
 		o.ProviderRef = s.ID
-	case s.Status == "complete": // paid without a payment: not what we asked for
+	case s.Status == "complete": // paid without a payment: not what we requested
 		p.Strange("session", "complete without a payment")
 	default:
 		p.Strange("session", s.Status)
@@ -138,7 +138,7 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 	return o
 }
 
-// data is what the shopper pays with, and whether it is what the rail needs.
+// data is what the shopper pays with, and whether it has what the rail needs.
 func (i intent) data(rail string) (d pay.PaymentData, ok bool) {
 	if i.Next == nil {
 		return d, false
@@ -164,5 +164,5 @@ func (i intent) data(rail string) (d pay.PaymentData, ok bool) {
 	return d, true // the shopper is on Stripe's page
 }
 
-// id reports whether a text can be an id of Stripe's.
+// id reports whether a text can be a Stripe id.
 func id(text string) bool { return provider.Plain(text, 255) }

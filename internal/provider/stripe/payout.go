@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// payoutVersion is the first one that has payments out of preview.
+	// payoutVersion is the first version in which payments are no longer in preview.
 	payoutVersion = "2026-10-28.endive"
 
 	recipientsPath = "/v2/core/accounts"
@@ -25,20 +25,20 @@ const (
 	balancesPath   = "/v2/money_management/financial_accounts/"
 )
 
-// PayoutAdapter is the adapter of accounts at Stripe that pay out.
+// PayoutAdapter is the adapter for accounts at Stripe that pay out.
 func PayoutAdapter() provider.Adapter {
 	holder := []pay.HolderField{pay.HolderName, pay.HolderEmail}
 	return provider.Adapter{
 		Name: "stripe-payouts",
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) that may write Accounts (v2), " +
-				"Outbound Setup Intents and Outbound Payments and read Financial Accounts. Global Payouts has to be on. For trials take a sandbox: the old test mode has no /v2"},
+				"Outbound Setup Intents and Outbound Payments and read Financial Accounts. Global Payouts must be enabled. For tests use a sandbox: the old test mode has no /v2"},
 			{Name: "webhookSecret", Doc: "Workbench, Webhooks: the signing secret (whsec_…) of an event destination with thin events " +
 				"v2.money_management.outbound_payment.* that go to the account's notification URL"},
 			{Name: "financialAccount", Public: true, Doc: "Dashboard, Balances: the id (fa_…) of the financial account that pays"},
-			{Name: "currency", Public: true, Optional: true, Doc: "The currency of its balance that pays: USD where nothing is said, EUR or GBP"},
-			{Name: "recipients", Public: true, Optional: true, Doc: "What the merchants who are paid are: company where nothing is said, or individual. " +
-				"A Mexican tax id of the holder says it for itself"},
+			{Name: "currency", Public: true, Optional: true, Doc: "The currency of the balance that pays: USD by default, EUR or GBP"},
+			{Name: "recipients", Public: true, Optional: true, Doc: "What the merchants who are paid are: company by default, or individual. " +
+				"A holder's Mexican tax id overrides it"},
 		},
 		Rails:       []string{"spei.MXN", "iban.EUR", "iban.GBP", "account.USD"},
 		OpenPayouts: openPayouts,
@@ -53,8 +53,8 @@ func PayoutAdapter() provider.Adapter {
 type payer struct {
 	*Provider
 	from     string         // the financial account
-	currency money.Currency // of its balance that pays
-	entity   string         // what recipients are
+	currency money.Currency // of the account's balance that pays
+	entity   string         // company or individual
 }
 
 func openPayouts(a provider.Account) (payout.Provider, error) {
@@ -84,16 +84,16 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 	return p, nil
 }
 
-// Send makes the recipient, the recipient's bank account and the payment, each once under our
-// reference. Money moves in the last of the three calls alone.
+// Send makes the recipient, the recipient's bank account and the payment, each once under
+// our reference. Only the last of the three calls moves money.
 func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	o, refused := p.order(r)
-	if r.Calls > 1 || r.ProviderRef != "" { // Stripe forgets a key after 30 days, and pays again
+	if r.Calls > 1 || r.ProviderRef != "" { // Stripe forgets a key after 30 days, and would pay again
 		switch found, state := p.find(ctx, r); {
 		case state == there:
 			return p.outcome(found, r)
 		case state != gone || r.ProviderRef != "":
-			return unknown("whether it was paid before is not known")
+			return unknown("it is not known whether it was paid before")
 		}
 	}
 	if refused != nil {
@@ -135,15 +135,15 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.outcome(paid, r)
 }
 
-// Query looks for the payment by Stripe's id, or under our reference among all that were made
-// since the call.
+// Query finds the payment by Stripe's id, or by our reference among all payments made since
+// the call.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	found, state := p.find(ctx, r)
 	switch {
 	case state == there:
 		return p.outcome(found, r)
 	case state != gone:
-		return unknown("the question has no answer that can be used")
+		return unknown("the query got no usable answer")
 	case r.Now.Sub(r.Sent) < settles:
 		o := unknown("the payout is not there yet")
 		o.CheckAt = r.Sent.Add(settles)
@@ -152,7 +152,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 }
 
-// Check reads the financial account and a page of payments, which costs nothing.
+// Check reads the financial account and a page of payments; both calls are free.
 func (p *payer) Check(ctx context.Context) error {
 	if _, err := p.Balance(ctx); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 	return money.New(*held.Value, p.currency), nil
 }
 
-// operator says why a question has no answer, in words for the operator; nil for one that has.
+// operator says, for the operator, why a query has no answer; nil if it has one.
 func (f *unanswered) operator(right string) error {
 	switch {
 	case f == nil:
@@ -205,5 +205,5 @@ func (f *unanswered) operator(right string) error {
 	case f.why == unreadable:
 		return errors.New("the answer is not the provider's: is the address right?")
 	}
-	return fmt.Errorf("the provider cannot be asked about %s now: %s", right, f.said())
+	return fmt.Errorf("the provider does not answer the query for %s now: %s", right, f.said())
 }

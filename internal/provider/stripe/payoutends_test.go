@@ -49,7 +49,7 @@ func TestEndingsInOurWords(t *testing.T) {
 			wantKind(t, word, list[0].Outcome, want.Kind, want.Code)
 			_, known := endings[word]
 			if words := line.Words(); (len(words) > 0) == known || strings.Contains(fmt.Sprint(words), "Ana") {
-				t.Errorf("%s: the operator is told %q", word, words)
+				t.Errorf("%s: reported to the operator: %q", word, words)
 			}
 		}
 	}

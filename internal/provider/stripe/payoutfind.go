@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// settles is for how long a new payment may be in no list; the documents do not say.
+	// settles is how long a new payment may be missing from lists; the documents do not say.
 	settles = 5 * time.Minute
-	// before is how long before the last call payments are looked for: clocks differ, and an
-	// earlier call may have made the payment.
+	// before is how far before the last call the search begins: clocks differ, and an earlier
+	// call may have made the payment.
 	before = 24 * time.Hour
-	// mostPages bounds a question.
+	// mostPages limits a search.
 	mostPages = 100
 )
 
-// minor is an amount in an answer.
+// minor is an amount in an answer, in minor units.
 type minor struct {
 	Value    *int64 `json:"value"`
 	Currency string `json:"currency"`
 }
 
-// payment is what we read of an OutboundPayment.
+// payment is the part of an OutboundPayment that we read.
 type payment struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -59,12 +59,12 @@ type paymentList struct {
 	Next string     `json:"next_page_url"`
 }
 
-// of reports whether it is a payment, and ours under a reference.
+// of reports whether p is a payment of ours with that reference.
 func (p payment) of(reference string) bool {
 	return p.Object == "v2.money_management.outbound_payment" && provider.Plain(p.ID, 255) && reference != "" && p.Metadata[referenceKey] == reference
 }
 
-// credited is what the recipient gets, zero where that is not told.
+// credited is what the recipient gets; zero if that is not reported.
 func (p payment) credited() money.Amount {
 	c, err := money.ParseCurrency(strings.ToUpper(p.To.Credited.Currency))
 	if err != nil || p.To.Credited.Value == nil || *p.To.Credited.Value < 1 {
@@ -73,7 +73,7 @@ func (p payment) credited() money.Amount {
 	return money.New(*p.To.Credited.Value, c)
 }
 
-// presence is whether there is a payment.
+// presence says whether a payment exists.
 type presence int
 
 const (
@@ -82,7 +82,7 @@ const (
 	gone
 )
 
-// find looks for the payment of a request. What was there cannot be gone.
+// find looks for the payment of a request. A payment that was there once is never gone.
 func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) {
 	if r.ProviderRef == "" {
 		return p.walk(ctx, r)
@@ -94,9 +94,9 @@ func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) 
 	return found, there
 }
 
-// walk looks through all payments since the call. They are not narrowed to a recipient: once
-// Stripe forgets our key there may be two of one beneficiary. The request has the merchant's
-// clock and the list Stripe's, so the age of the call counts.
+// walk searches all payments since the call. The list is not narrowed to a recipient: after
+// Stripe forgets our key, one beneficiary may have two. The request uses the merchant's
+// clock and the list uses Stripe's, so the search begins at the age of the call.
 func (p *payer) walk(ctx context.Context, r payout.Request) (payment, presence) {
 	since := p.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
 	next := paymentsPath + "?" + url.Values{"created_gte": {since.UTC().Format(time.RFC3339)}}.Encode()
@@ -113,27 +113,28 @@ func (p *payer) walk(ctx context.Context, r payout.Request) (payment, presence) 
 		if next = list.Next; next == "" {
 			return payment{}, gone
 		}
-		if !strings.HasPrefix(next, paymentsPath+"?") { // our key goes to no other address
+		if !strings.HasPrefix(next, paymentsPath+"?") { // never send our key to another address
 			return payment{}, unsure
 		}
 	}
 	return payment{}, unsure
 }
 
-// unanswered is a call without the answer that it wants.
+// unanswered is a call that got no usable answer.
 type unanswered struct {
-	never  bool   // it never left
+	never  bool   // the call never left
 	status int    // 0: no answer
-	kind   string // Stripe's word for the error
-	why    string // ours, where there is no such word
+	kind   string // the code of Stripe's error
+	why    string // our reason, if there is no such code
 }
 
-// ask asks a question.
+// ask makes a query.
 func (p *payer) ask(ctx context.Context, path string, into any) *unanswered {
 	return p.v2(ctx, http.MethodGet, path, "", "", nil, into)
 }
 
-// tell tells Stripe to do something, once for a key, as the account itself or as a recipient.
+// tell makes a call that changes something, once for a key, as the account itself or as a
+// recipient.
 func (p *payer) tell(ctx context.Context, path, recipient, key string, body, into any) *unanswered {
 	return p.v2(ctx, http.MethodPost, path, recipient, key, body, into)
 }
@@ -161,11 +162,11 @@ func (p *payer) v2(ctx context.Context, method, path, recipient, key string, bod
 		Error *apiError `json:"error"`
 	}
 	if json.Unmarshal(reply.Body, &text) != nil || text.Error == nil {
-		return f // not Stripe's: whatever stands between us proves nothing
+		return f // not from Stripe: a gateway's answer proves nothing
 	}
 	f.kind = word(text.Error.Type)
 	code := word(text.Error.Code)
-	if _, known := refusals[code]; known || f.kind == "" || strings.HasPrefix(code, "idempotency") { // it says more
+	if _, known := refusals[code]; known || f.kind == "" || strings.HasPrefix(code, "idempotency") { // the code is more precise
 		f.kind = code
 	}
 	return f

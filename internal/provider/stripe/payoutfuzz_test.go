@@ -37,7 +37,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		ctx := context.Background()
 		answer.Body = reply
 		if list, err := p.Notices(ctx, provider.Notification{Header: http.Header{}, Body: body}); len(list) != 0 || !errors.Is(err, provider.ErrUnsigned) {
-			t.Errorf("nobody signed it, and it is read: %+v %v", list, err)
+			t.Errorf("it is not signed, and yet read: %+v %v", list, err)
 		}
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
 			answer.Status = status
@@ -61,7 +61,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 				case o.Kind == pay.PayoutPaid && (!o.Local.IsPositive() || o.ProviderRef == ""):
 					t.Errorf("money that is none: %+v", o)
 				case !utf8.ValidString(o.Code + o.Message + o.ProviderRef):
-					t.Errorf("a text that no database takes: %+v", o)
+					t.Errorf("a text that no database accepts: %+v", o)
 				}
 			}
 		}

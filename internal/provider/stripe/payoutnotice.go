@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// thin is an event that says what moved, and not how it stands.
+// thin is an event that says what changed, but not to what.
 type thin struct {
 	Object  string `json:"object"`
 	Type    string `json:"type"`
@@ -23,18 +23,18 @@ type thin struct {
 	} `json:"related_object"`
 }
 
-// Notices reads an event of a payment, and asks how the payment stands. Events come in any order
-// and more than once.
+// Notices reads an event of a payment and queries the payment's state. Events come in any
+// order and may be repeated.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	if err := p.signed(n); err != nil {
 		return nil, err
 	}
 	var e thin
 	if err := json.Unmarshal(n.Body, &e); err != nil {
-		return nil, errors.New("stripe: the event is no JSON")
+		return nil, errors.New("stripe: the event is not JSON")
 	}
 	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, "v2.money_management.outbound_payment.") || e.Live != p.Live {
-		return nil, nil // of something else, or of the other environment
+		return nil, nil // about something else, or from the other environment
 	}
 	if e.Related == nil || !provider.Plain(e.Related.ID, 255) {
 		return nil, errors.New("stripe: the event names no payment")
@@ -45,7 +45,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	}
 	reference := provider.Exact(found.Metadata[referenceKey], 128)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours || !found.of(reference) {
-		return nil, nil // made in the dashboard, say
+		return nil, nil // for example, made in the dashboard
 	}
 	o := p.outcome(found, payout.Request{})
 	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new

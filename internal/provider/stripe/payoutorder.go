@@ -10,7 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// order is what the three calls of a payout ask for. It is the same each time, as a key needs it.
+// order holds the bodies of a payout's three calls. They are the same each time, as the key
+// requires.
 type order struct {
 	recipient recipientRequest
 	setup     setupRequest
@@ -71,8 +72,8 @@ type bankAccount struct {
 	Currency string `json:"currency"`
 }
 
-// paymentRequest is the body of POST /v2/money_management/outbound_payments. The amount is in
-// the recipient's currency; what is debited for it is Stripe's to convert.
+// paymentRequest is the body of POST /v2/money_management/outbound_payments. The amount is
+// in the recipient's currency; Stripe converts it to the amount that it debits.
 type paymentRequest struct {
 	From struct {
 		Account  string `json:"financial_account"`
@@ -98,7 +99,7 @@ type notifying struct {
 	Setting string `json:"setting"`
 }
 
-// order writes a payout as Stripe wants it, or says why this account cannot pay it.
+// order writes a payout in Stripe's form, or says why this account cannot pay it.
 func (p *payer) order(r payout.Request) (o order, refused *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (order, *pay.PayoutOutcome) {
 		return order{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
@@ -116,7 +117,7 @@ func (p *payer) order(r payout.Request) (o order, refused *pay.PayoutOutcome) {
 		return refuse(pay.PayoutUnavailable, "beneficiary_incomplete", "the account has to know the beneficiary's name and e-mail address")
 	}
 	who := identity{Country: account.Country, Entity: p.entity}
-	if length := len(r.Document); r.Network == "spei" && (length == 12 || length == 13) { // an RFC of a company, or of a person
+	if length := len(r.Document); r.Network == "spei" && (length == 12 || length == 13) { // the RFC of a company or of a person
 		who.Entity = map[int]string{12: "company", 13: "individual"}[length]
 	}
 	if who.Entity == "company" {
@@ -134,7 +135,7 @@ func (p *payer) order(r payout.Request) (o order, refused *pay.PayoutOutcome) {
 	o.setup.Usage, o.setup.Data.Type, o.setup.Data.Account = "payment", "bank_account", account
 	o.payment = paymentRequest{
 		Amount: value{r.Local.Minor, account.Currency}, Metadata: reference, Description: r.Reference,
-		Notification: notifying{"none"}, // the shop tells its own people
+		Notification: notifying{"none"}, // the operator informs its merchants itself
 	}
 	o.payment.From.Account, o.payment.From.Currency = p.from, lower(p.currency)
 	o.payment.To.Currency = account.Currency
@@ -143,11 +144,11 @@ func (p *payer) order(r payout.Request) (o order, refused *pay.PayoutOutcome) {
 
 func lower(c money.Currency) string { return strings.ToLower(string(c)) }
 
-// euroArea are the countries whose accounts are in euros.
+// euroArea lists the countries whose accounts are in euros.
 var euroArea = strings.Fields("AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK")
 
-// bank is where a payout goes: known where Stripe pays such accounts, right where the numbers
-// can be one's.
+// bank is the bank account of a payout. known: Stripe pays to such accounts; right: its
+// numbers are well-formed.
 func bank(r payout.Request) (account bankAccount, known, right bool) {
 	to := r.Destination
 	account = bankAccount{Number: to, Currency: lower(r.Local.Currency)}
@@ -158,7 +159,7 @@ func bank(r payout.Request) (account bankAccount, known, right bool) {
 	case "iban.EUR":
 		account.Country = to[:min(2, len(to))]
 		return account, slices.Contains(euroArea, account.Country), true
-	case "iban.GBP": // its form is country, check digits, bank, sort code, account
+	case "iban.GBP": // the form is country, check digits, bank, sort code, account
 		account.Country = "GB"
 		if !strings.HasPrefix(to, "GB") {
 			return account, false, false

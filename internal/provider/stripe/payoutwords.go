@@ -14,8 +14,8 @@ import (
 
 const (
 	unreadable = "the provider's answer cannot be read"
-	// slowest is how long after it was posted a payment arrives at the latest, where Stripe
-	// names no day: the documents say one to seven days.
+	// slowest is how long after posting a payment arrives at the latest, if Stripe names no
+	// day: the documents say one to seven days.
 	slowest = 7 * day
 )
 
@@ -23,7 +23,7 @@ func unknown(message string) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
 }
 
-// reason is why something was not paid, in our words.
+// reason is why something was not paid, in our terms.
 type reason struct {
 	kind          pay.PayoutKind
 	code, message string
@@ -43,10 +43,10 @@ func table(words map[reason]string) map[string]reason {
 	return all
 }
 
-// refusals are by the type of the error that answers a call, or by its code.
+// refusals are by the error's type in the answer, or by its code.
 var refusals = table(map[reason]string{
 	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:              "insufficient_funds",
-	{pay.PayoutUnavailable, "not_permitted", "the account may not pay this out"}:                   "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
+	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
 	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
 	{pay.PayoutUnavailable, "beneficiary_incomplete", "the account wants more of the beneficiary"}: "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
 	{pay.PayoutUnavailable, "refused", "the account does not pay to this bank account"}:            "invalid_payout_method",
@@ -54,26 +54,26 @@ var refusals = table(map[reason]string{
 	{pay.PayoutRejected, "compliance_rejected", "the bank account may not be paid"}:                "blocked_by_stripe",
 })
 
-// endings are by the reason of a payment that failed or came back
+// endings are by the reason of a payment that failed or was returned
 // (docs.stripe.com/api/v2/money-management/outbound-payments/object).
 var endings = table(map[reason]string{
-	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                    "payout_method_does_not_exist payout_method_invalid_account_number",
-	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                              "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
-	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                              "payout_method_closed",
-	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                        "review_rejected payout_method_restricted",
-	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive so much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
-	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                               "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
-	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                        "payout_method_unsupported payout_method_currency_unsupported",
-	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                    "fx_rate_drift_exceeded_after_review unknown_failure",
+	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                      "payout_method_does_not_exist payout_method_invalid_account_number",
+	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
+	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                                "payout_method_closed",
+	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                          "review_rejected payout_method_restricted",
+	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive that much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
+	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
+	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                          "payout_method_unsupported payout_method_currency_unsupported",
+	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                      "fx_rate_drift_exceeded_after_review unknown_failure",
 })
 
-// said is why there is no answer, for the operator.
+// said is why there is no usable answer, for the operator.
 func (f *unanswered) said() string {
 	switch {
 	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
 		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", f.status)
 	case f.status == http.StatusTooManyRequests:
-		return "the account has asked too often"
+		return "the account sent too many requests"
 	case f.why != "":
 		return f.why
 	}
@@ -93,24 +93,25 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 	case f.status == 0 || f.status >= 500:
 		why = reason{pay.PayoutUnavailable, "unreachable", "the account does not answer: " + f.said()}
 	default:
-		why = reason{pay.PayoutUnavailable, "refused", "the account does not take the payout: " + f.said()}
+		why = reason{pay.PayoutUnavailable, "refused", "the account does not accept the payout: " + f.said()}
 	}
 	return why.outcome()
 }
 
-// unbegun is the outcome of a call that broke off before the payment was asked for. No money
-// moved, unless an earlier call moved it. That there was one is told by a key that is taken too.
+// unbegun is the outcome of a call that failed before the payment call. No money moved,
+// unless an earlier call moved it. A key that was used before also means that there was an
+// earlier call.
 func unbegun(r payout.Request, f *unanswered) pay.PayoutOutcome {
 	if r.Calls != 1 || f.taken() {
-		return unknown("the payout is not begun again: " + f.said())
+		return unknown("the payout is not started again: " + f.said())
 	}
 	return f.refused()
 }
 
-// unpaid is the outcome of a call that asked for the payment and was not told of one. A refusal
-// proves something of the first call alone: Stripe may say it before it looks at our key. The
-// balance it looks at in the course of the payment, and had an earlier call paid, the answer
-// would be that payment.
+// unpaid is the outcome of a payment call that returned no payment. A refusal proves
+// something only for the first call: Stripe may refuse before it looks at our key.
+// Insufficient funds is the exception: Stripe checks the balance while it pays, and if an
+// earlier call had paid, it would return that payment.
 func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
 	var proof bool
 	switch f.status {
@@ -127,13 +128,13 @@ func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
 	return f.refused()
 }
 
-// outcome is how a payment stands.
+// outcome is the outcome of a payment.
 func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ID, Local: found.credited()}
 	switch found.Status {
 	case "processing":
 		o.Kind = pay.PayoutAccepted
-	case "posted": // it has left, which is no arrival
+	case "posted": // it has left, but has not arrived
 		at, told := found.arrives()
 		wait := at.Sub(p.Now())
 		switch {
@@ -142,9 +143,9 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 		case told && wait <= 0:
 			o.Message = unreadable
 		default:
-			o.Kind, o.Message = pay.PayoutAccepted, "the payout has left and is to arrive"
+			o.Kind, o.Message = pay.PayoutAccepted, "the payout has left and will arrive"
 			if told && !r.Now.IsZero() {
-				o.CheckAt = r.Now.Add(wait) // in the merchant's clock
+				o.CheckAt = r.Now.Add(wait) // by the merchant's clock
 			}
 		}
 	case "failed":
@@ -157,27 +158,27 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 		o.Kind, o.Local = pay.PayoutReturned, back
 	default:
 		p.Strange("payout", found.Status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	o.ProviderRef = found.ID
 	return o
 }
 
-// ended is the end of a payment that did not arrive, which is final. A reason that nobody knows
-// is told, and is one all the same.
+// ended is the outcome of a payment that did not arrive, which is final. An unknown reason
+// is reported; the payment has ended all the same.
 func (p *payer) ended(of, text string) pay.PayoutOutcome {
 	why, known := endings[text]
 	if !known {
 		why = reason{pay.PayoutRejected, "rejected", "the payout did not arrive"}
 		if text != "" {
-			p.Strange(of, cmp.Or(word(text), "a text that is no word")) // which may hold anything
+			p.Strange(of, cmp.Or(word(text), "a text that is not a code")) // the reason may hold anything
 		}
 	}
 	return why.outcome()
 }
 
-// arrives is when a posted payment counts as there: at the time that Stripe expects, or at the
-// end of the day where it names a day alone.
+// arrives is when a posted payment counts as arrived: at the time that Stripe expects, or
+// at the end of the day if it names only a day.
 func (p payment) arrives() (at time.Time, told bool) {
 	if at, err := time.Parse(time.RFC3339, p.Arrival); err == nil {
 		if at.UTC().Truncate(day).Equal(at) {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxPages bounds a search, at a hundred objects a page.
+	// maxPages limits a search; a page has a hundred objects.
 	maxPages = 50
-	// skew is how much Stripe's clock and ours may differ.
+	// skew is how far Stripe's clock and ours may differ.
 	skew = 5 * time.Minute
-	// made is how long after it was asked for a charge may be made: the call's own
-	// time and a wide margin.
+	// made is how long after its request a charge may be created: the duration of the call and
+	// a wide margin.
 	made = 15 * time.Minute
 )
 
-// Query asks what became of a charge.
+// Query asks for the state of a charge.
 func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	_, hosted := method(r.Rail)
 	switch {
@@ -32,11 +32,11 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		if o != nil {
 			return *o
 		}
-		return p.readSession(ctx, s.ID, r) // the list does not hold the intent
+		return p.readSession(ctx, s.ID, r) // the list does not contain the intent
 	case r.ProviderRef != "":
 		var i intent
 		if f := p.get(ctx, "/v1/payment_intents/"+url.PathEscape(r.ProviderRef), nil, &i); f != nil {
-			return f.asked() // also 404: what was there once cannot never have been
+			return f.asked() // also 404: what was there once cannot be proven missing
 		}
 		if i.reference() != r.Reference {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -66,14 +66,14 @@ func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *fa
 	return s, f
 }
 
-// listed is an object that can be found in a list.
+// listed is an object of a list.
 type listed interface {
 	key() string
 	reference() string
 }
 
-// find looks for the object with our reference among those made since the
-// payment was. Where there is none, the outcome says whether that is proven.
+// find looks for the object with our reference among those created since the payment. If it
+// finds none, the outcome says whether that is proven.
 func find[T listed](ctx context.Context, p *Provider, path string, r provider.Request) (found T, o *pay.Outcome) {
 	query := p.since(r)
 	query.Set("limit", "100")
@@ -102,8 +102,8 @@ func find[T listed](ctx context.Context, p *Provider, path string, r provider.Re
 	return found, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_to_look_through"}
 }
 
-// since bounds a list by the time of the call, which is in the merchant's clock:
-// that one may have been moved ahead since, so its age counts, not its time.
+// since bounds a list by the time of the call. That time is by the merchant's clock, which
+// may have been moved ahead since, so the age of the call is used instead.
 func (p *Provider) since(r provider.Request) url.Values {
 	query := url.Values{}
 	age := r.Now.Sub(r.Sent)
@@ -119,8 +119,8 @@ func (p *Provider) since(r provider.Request) url.Values {
 	return query
 }
 
-// Cancel cancels an intent or expires a session. A session whose boleto has been
-// issued cannot be expired any more.
+// Cancel cancels an intent or expires a session. A session with an issued boleto cannot be
+// expired any more.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		o := p.Query(ctx, r)
@@ -146,7 +146,7 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case f == nil:
 		return provider.Ended(o)
-	case f.outcome.Kind == pay.Errored: // also where it had ended before
+	case f.outcome.Kind == pay.Errored: // also if it had ended before
 		return provider.Kept(p.Query(ctx, r))
 	}
 	return provider.Ended(p.Query(ctx, r))

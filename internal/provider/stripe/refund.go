@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refund is what we read of a Refund.
+// refund is the part of a Refund that we read.
 type refund struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -23,21 +23,21 @@ type refund struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Refund gives money of a charge back, after a look whether it was given already:
-// Stripe does it once for a reference within 24 hours, and then forgets the key.
+// Refund makes a refund unless it finds that it was made before: Stripe forgets the
+// idempotency key after 24 hours.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if !refundable(r.Charge.Rail) {
 		return pay.Outcome{Kind: pay.Declined, Decline: "refund_not_supported", Message: "payments made with this method cannot be refunded"}
 	}
 	of, o := p.payer(ctx, r.Charge)
-	if o != nil { // nothing was asked for yet
+	if o != nil { // no refund was requested yet
 		if o.Kind == pay.Missing {
-			return pay.Outcome{Kind: pay.Declined, Decline: "charge_not_paid", Message: "there is no payment to give back"}
+			return pay.Outcome{Kind: pay.Declined, Decline: "charge_not_paid", Message: "there is no payment to refund"}
 		}
 		return pay.Outcome{Kind: pay.Unavailable, Decline: o.Decline}
 	}
 	if o := p.findRefund(ctx, of, r.Reference); o.Kind != pay.Missing {
-		if o.ProviderRef == "" { // the look found out nothing, and nothing was asked for
+		if o.ProviderRef == "" { // the search failed, and no refund was requested
 			o.Kind = pay.Unavailable
 		}
 		return o
@@ -61,8 +61,7 @@ func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Out
 	return f.outcome
 }
 
-// final reports whether a refund that was refused with a code will be refused
-// for ever.
+// final reports whether a refusal of a refund with this code is final.
 func final(code string) bool {
 	switch code {
 	case "charge_already_refunded", "charge_disputed", "charge_not_refundable", "refund_disputed_payment", "payment_intent_unexpected_state":
@@ -71,8 +70,8 @@ func final(code string) bool {
 	return false
 }
 
-// QueryRefund asks what became of a refund: under our reference, by the list of
-// all refunds of the payment, which tells at once of what was made.
+// QueryRefund asks for the state of a refund. It looks for our reference in the list of all
+// refunds of the payment, which shows new ones at once.
 func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.RefundRef != "" {
 		var made refund
@@ -88,8 +87,8 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	return p.findRefund(ctx, of, r.Reference)
 }
 
-// findRefund looks for the refund with our reference among all of a payment:
-// Missing where there is none.
+// findRefund looks for the refund with our reference among all of a payment: Missing if
+// there is none.
 func (p *Provider) findRefund(ctx context.Context, of, reference string) pay.Outcome {
 	query := url.Values{"payment_intent": {of}, "limit": {"100"}}
 	for range maxPages {
@@ -116,8 +115,8 @@ func (p *Provider) findRefund(ctx context.Context, of, reference string) pay.Out
 	return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 }
 
-// payer returns the id of the intent that took the money of a charge, or why
-// there is none: Missing where that is proven.
+// payer returns the id of the intent that was paid for a charge, or why there is none:
+// Missing if that is proven.
 func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o *pay.Outcome) {
 	_, hosted := method(r.Rail)
 	if strings.HasPrefix(r.ProviderRef, "pi_") {
@@ -148,7 +147,7 @@ func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o 
 	return s.Intent.id, nil
 }
 
-// refund is how a Refund stands.
+// refund is the outcome of a Refund.
 func (p *Provider) refund(made refund) pay.Outcome {
 	if made.Object != "refund" || !id(made.ID) {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -163,7 +162,7 @@ func (p *Provider) refund(made refund) pay.Outcome {
 	case "pending", "requires_action": // the shopper may have to name a bank account
 		o.Kind = pay.Awaiting
 	case "failed", "canceled":
-		o.Kind, o.Message = pay.Declined, "the money could not be given back to the shopper"
+		o.Kind, o.Message = pay.Declined, "the shopper could not be refunded"
 		if o.Decline = word(made.Failure); o.Decline == "" {
 			o.Decline = "refund_" + made.Status
 		}

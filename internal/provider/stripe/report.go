@@ -6,7 +6,7 @@ import "github.com/cascadapay/cascada/internal/reconcile"
 func report() reconcile.Format {
 	return reconcile.Format{
 		Title: "Stripe: Reports, Balance, Balance change from activity, itemized",
-		Hint: "when you download the report, choose the columns customer_facing_amount and customer_facing_currency, and the metadata " +
+		Hint: "when you download the report, include the columns customer_facing_amount and customer_facing_currency, and the metadata " +
 			"payment_metadata[" + referenceKey + "] and refund_metadata[" + referenceKey + "]",
 		Columns: reconcile.Columns{
 			Reference: "payment_metadata[" + referenceKey + "]", RefundReference: "refund_metadata[" + referenceKey + "]",

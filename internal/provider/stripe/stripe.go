@@ -1,100 +1,98 @@
-// Package stripe takes payments at Stripe: Pix, OXXO and SPEI with the code
-// shown on our own page, cards and boletos on Stripe's hosted one. It pays out there
-// too: see Payouts.
+// Package stripe takes payments at Stripe: Pix, OXXO and SPEI with the code shown on our
+// own page, cards and boletos on Stripe's hosted page. It also pays out there: see Payouts.
 //
-// # What is asked of Stripe
+// # Calls
 //
-//   - Pix, OXXO, SPEI: a PaymentIntent, made and confirmed in one call. SPEI is
-//     a bank transfer to a customer balance, so a Customer of its own comes
-//     first: its CLABE belongs to one payment.
+//   - Pix, OXXO, SPEI: a PaymentIntent, created and confirmed in one call. SPEI is
+//     a bank transfer to a customer balance, so each payment first gets its own
+//     Customer, whose CLABE serves only this payment.
 //   - Cards and boletos: a Checkout Session in payment mode. We see no card, and a
-//     boleto needs a street address, which we do not have; Stripe's page asks for
-//     both, and plays the issuer's challenges. A card that is declined there may
-//     be followed by another one until the session expires, so a decline is told
-//     by nobody before that.
+//     boleto needs a street address, which we do not have. Stripe's page collects
+//     both, and runs the issuer's challenges. A shopper whose card is declined may
+//     try another one there until the session expires, so a decline is not
+//     reported before that.
 //
 // # Our reference
 //
-// It is in the metadata of whatever is made, and it is the Idempotency-Key of
-// the call that makes it. Stripe keeps a key for at least 24 hours and then
-// forgets it: after that only a question says whether there was a charge, and
-// the caller asks before it charges again. A refund is looked for among all of its
-// payment before it is made, since it may be asked for again after days. What
-// became of it is told by the refund's own events, which hold its metadata.
+// It is in the metadata of every object, and it is the Idempotency-Key of the call that
+// creates the object. Stripe keeps a key for at least 24 hours and then forgets it. After
+// that only a query shows whether there was a charge, and the caller queries before it
+// charges again. A refund may be requested again after days, so before it is made we search
+// all refunds of its payment. The refund's own events, which hold its metadata, report the
+// result.
 //
-// Query under our reference lists what was created since the payment was and
-// compares metadata. That is a proof: lists tell at once of what was made, which
-// Stripe's search, a minute late by its own account and an hour on a bad day, does
-// not. Repeating the call with its key would prove as much and would make the
-// charge that was not there. A list longer than maxPages proves nothing. What
-// remains is a call that Stripe works on for longer than the caller waits before
-// it asks; the caller's lease is more than twice its timeout.
+// Query under our reference lists what was created since the payment and compares metadata.
+// That is a proof: lists show new objects at once. Stripe's search does not: it is a minute
+// late by its own account, and an hour on a bad day. Repeating the call with its key would
+// prove as much, but would create a charge that did not exist. A list longer than maxPages
+// proves nothing. One risk remains: Stripe may still work on a call when the caller queries
+// it; the caller's lease is more than twice its timeout.
 //
 // # What was checked, and where
 //
-// Paths, fields, types, enumerations and the states of PaymentIntent, Checkout
-// Session, Refund, Dispute and errors: Stripe's OpenAPI document of the version
-// below, as published in stripe/openapi, and every request that this package
-// makes is played against stripe-mock, which validates it by that document.
-// Idempotency keys, the freshness of search and lists, eight digits of an amount
-// (more of a few currencies; a larger one is refused by Stripe and charges nobody),
-// boletos without refunds, refunds of bank transfers (to the shopper's bank,
-// whose details Stripe may have to ask for by e-mail; 45 days), the days of a
-// voucher, the signature of notifications: docs.stripe.com.
+// Paths, fields, types, enumerations and the states of PaymentIntent, Checkout Session,
+// Refund, Dispute and errors: Stripe's OpenAPI document of the version below, as published
+// in stripe/openapi. Every request of this package is played against stripe-mock, which
+// validates it by that document. docs.stripe.com: idempotency keys; how fresh search and
+// lists are; eight digits of an amount (more in a few currencies; Stripe refuses a larger
+// amount and charges nobody); boletos cannot be refunded; refunds of bank transfers (to the
+// shopper's bank, whose details Stripe may have to request by e-mail; 45 days); the days of
+// a voucher; the signature of notifications.
 //
-// Not checked against Stripe itself, for want of an account: which rails an
-// account of which country is given, whether Pix insists on a tax id, whether
-// the intent of a boleto that was issued can be canceled.
+// Not checked, for lack of an account at Stripe: which rails an account in which country
+// gets, whether Pix requires a tax id, and whether the intent of an issued boleto can be
+// canceled.
 //
 // # The report
 //
-// cascada reconcile reads the itemized "Balance change from activity" of the Balance
-// report (docs.stripe.com/reports/report-types/balance, the schema of
+// cascada reconcile reads the itemized "Balance change from activity" of the Balance report
+// (docs.stripe.com/reports/report-types/balance, the schema of
 // balance_change_from_activity.itemized.3; docs.stripe.com/reports/reporting-categories).
-// Metadata are columns that one chooses for it. gross is in the settlement's
-// currency, so what is compared is customer_facing_amount. Not seen: whether that has a
-// sign for refunds, which does not matter here.
+// Metadata are optional columns. gross is in the settlement's currency, so
+// customer_facing_amount is compared. Not seen: whether it has a sign for refunds, which
+// does not matter here.
 //
 // # Payouts
 //
 // Global Payouts (API v2, money management): a recipient, a bank account of the recipient,
-// an outbound payment. The first two are made anew for each payout, since nothing of them
-// is kept between payouts and lists of them cannot be searched. Each of the three calls has
-// a key of our reference, so a call after a crash, or of another node, finds what there is.
+// an outbound payment. Each payout creates the first two anew, because we keep nothing of
+// them between payouts and their lists cannot be searched. Each of the three calls has a
+// key made of our reference, so a call after a crash, or from another node, finds what
+// exists.
 //
-// Stripe keeps a key for 30 days, answers a success with the object as it stands now, and
-// carries a call that failed out again (docs.stripe.com/api-v2-overview). So:
+// Stripe keeps a key for 30 days. It answers a repeated successful call with the object's
+// current state, and carries out a failed call again (docs.stripe.com/api-v2-overview). So:
 //
-//   - That a payment was refused is no end of its key. It proves something of a first call
-//     alone, after which nobody calls under that reference again. The one refusal that
-//     counts later too is that of the balance, which Stripe looks at while it pays.
-//   - What fails before the payment is asked for has paid nothing, in a first call.
-//   - Before a later call the payment is looked for: by its id, or among all that were made
-//     since, by our reference in the metadata. Lists cannot be narrowed to that. They are
-//     not narrowed to the recipient either, who may have been made twice. A list that was
-//     read to its end proves that there is none; how soon a new payment is in it is not
-//     documented, so five minutes have to pass.
+//   - A refused payment does not end its key. A refusal proves something only for a first
+//     call, after which we do not call under that reference again. The one refusal that
+//     also counts later is insufficient funds: Stripe checks the balance while it pays.
+//   - A first call that fails before the payment call has paid nothing.
+//   - Before a later call we look for the payment: by its id, or by our reference in the
+//     metadata of all payments since. Lists cannot be filtered by metadata. They are not
+//     filtered by recipient either, because the recipient may have been created twice. A
+//     list that was read to its end proves that there is no payment; how soon a new one
+//     is in it is not documented, so we wait five minutes first.
 //
 // Posted means that the money has left. It counts as paid at the time, or after the day, on
-// which Stripe expects it to arrive, or a week after it was posted where no day is told
-// (docs.stripe.com/global-payouts/send-money: one to seven days). What comes back after
-// that is told as returned (docs.stripe.com/global-payouts/manage-payouts). What a person
-// canceled is rejected: it is not to go another way. Events hold no state, so the payment
-// is asked for.
+// which Stripe expects it to arrive; without such a day, a week after it was posted
+// (docs.stripe.com/global-payouts/send-money: one to seven days). Money that comes back
+// after that is reported as returned (docs.stripe.com/global-payouts/manage-payouts). A
+// payment that a person canceled is rejected: it must not leave through another account.
+// Events hold no state, so the payment is queried.
 //
 // Checked in docs.stripe.com and in stripe-go's branch beta: paths, fields, statuses,
 // reasons, types of errors, event types, the version (changelog, endive, 2026-10-28), the
 // numbers of bank accounts in the United States and the United Kingdom, e-mail and name for
-// companies in Austria, Belgium and Bulgaria. The pages with all countries could be read in
-// part: that Mexico and the rest of the euro area want no more than that is taken from
-// them, and a recipient who needs an address is refused before money moves.
+// companies in Austria, Belgium and Bulgaria. Only part of the pages for all countries
+// could be read: they suggest that Mexico and the rest of the euro area require no more
+// than that. A recipient who needs an address is refused before money moves.
 //
-// Only a real account can tell: the HTTP statuses of errors, whether the documents' types
-// come as type or as code, whether a British account needs its holder's name confirmed
-// first (then it is not paid here), which statuses a new recipient's capability goes
-// through, the largest page of a list (none is asked for), and the rate of a payment in
-// another currency than the balance's: the amount is the recipient's, what it costs is
-// told by Stripe alone.
+// Only a real account can show: the HTTP statuses of errors; whether the documents' error
+// types arrive as type or as code; whether a British account first needs its holder's name
+// confirmed (then it is not paid here); which statuses a new recipient's capability goes
+// through; the largest page of a list (we request no size); and the rate of a payment in
+// another currency than the balance's. The amount is the recipient's; only Stripe reports
+// its cost.
 package stripe
 
 import (
@@ -109,18 +107,18 @@ import (
 
 const (
 	base = "https://api.stripe.com"
-	// version is the API's, sent with every call, so that an account's default
-	// changes nothing for us.
+	// version is the API version sent with every call, so that an account's default does not
+	// matter.
 	version = "2026-08-26.dahlia"
-	// referenceKey is our reference in the metadata. It names us: the account may
-	// serve other systems, whose objects are none of ours.
+	// referenceKey holds our reference in the metadata. It names us: the account may serve
+	// other systems, whose objects are not ours.
 	referenceKey = "cascada_reference"
 	// hostedKey marks the intents of Checkout Sessions, whose failures are not
 	// final.
 	hostedKey = "cascada_hosted"
 )
 
-// Adapter is what the operator may open accounts at.
+// Adapter is the adapter for accounts at Stripe that take payments.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:   "stripe",
@@ -167,15 +165,15 @@ func open(a provider.Account) (provider.Provider, error) {
 	case kind != "sk" && kind != "rk":
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
 	case !strings.HasPrefix(rest, environment):
-		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment: want one with " + environment}
+		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment; it has to begin with " + environment}
 	case !strings.HasPrefix(secret, "whsec_"):
 		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
 	}
 	return p, nil
 }
 
-// Check lists at most one payment: it costs nothing, and needs the right that
-// every question needs.
+// Check lists at most one payment: it is free, and needs the permission that every query
+// needs.
 func (p *Provider) Check(ctx context.Context) error {
 	var list page[intent]
 	f := p.get(ctx, "/v1/payment_intents", url.Values{"limit": {"1"}}, &list)
@@ -189,11 +187,10 @@ func (p *Provider) Check(ctx context.Context) error {
 	case f.status == http.StatusForbidden:
 		return errors.New("the secret key may not read payments")
 	}
-	return errors.New("the provider cannot be asked now: " + f.outcome.Decline)
+	return errors.New("the provider does not answer now: " + f.outcome.Decline)
 }
 
-// method is how a rail is called at Stripe, and whether the shopper pays on
-// Stripe's page.
+// method is Stripe's name for a rail, and whether the shopper pays on Stripe's page.
 func method(rail string) (name string, hosted bool) {
 	switch rail {
 	case "pix.BRA":
@@ -208,6 +205,6 @@ func method(rail string) (name string, hosted bool) {
 	return "card", true
 }
 
-// refundable reports whether Stripe gives the money of a rail back. What was
-// paid in cash or by boleto goes back by other ways.
+// refundable reports whether Stripe refunds payments on a rail. Payments in cash or by
+// boleto are refunded in other ways.
 func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }

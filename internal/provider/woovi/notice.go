@@ -24,7 +24,7 @@ const (
 	hmacHeader      = "X-Openpix-Signature" // HMAC-SHA1 of the body, Base64
 )
 
-// event is a notification. Only what it is about is taken from it.
+// event is a notification. We use it only to learn what it is about.
 type event struct {
 	Event  string `json:"event"`
 	Charge *struct {
@@ -32,7 +32,7 @@ type event struct {
 	} `json:"charge"`
 	Pix     *transaction `json:"pix"`                 // of a refund: the refund
 	Refund  *transaction `json:"refundTransaction"`   // in newer events
-	Paid    *transaction `json:"originalTransaction"` // what a refund is of
+	Paid    *transaction `json:"originalTransaction"` // the refunded payment
 	Dispute *struct {
 		EndToEndID string `json:"endToEndId"`
 		Value      int64  `json:"value"` // centavos
@@ -40,7 +40,7 @@ type event struct {
 	} `json:"dispute"`
 }
 
-// transaction is a bank's.
+// transaction is a transaction of the bank's.
 type transaction struct {
 	EndToEndID string `json:"endToEndId"`
 }
@@ -53,15 +53,15 @@ func (t *transaction) number() string {
 	return provider.Exact(t.EndToEndID, 64)
 }
 
-// Notices reads a notification of a charge or of a dispute. What a charge has
-// come to is asked; so is whose transaction a dispute is of.
+// Notices reads a notification of a charge or of a dispute. It queries the state of the
+// charge, and the charge of the disputed transaction.
 func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !c.signed(n) {
 		return nil, provider.ErrUnsigned
 	}
 	var e event
 	if err := json.Unmarshal(n.Body, &e); err != nil {
-		return nil, errors.New("woovi: the notification is no JSON")
+		return nil, errors.New("woovi: the notification is not JSON")
 	}
 	// The prefix is OPENPIX, or woovi in newer examples.
 	name := e.Event[strings.Index(e.Event, ":")+1:]
@@ -75,10 +75,10 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 	case name == "TRANSACTION_REFUND_RECEIVED" && e.Charge != nil: // which Woovi calls deprecated
 		return c.givenBack(ctx, e.Pix.number(), provider.Exact(e.Charge.CorrelationID, 255), "", n.Body)
 	}
-	return nil, nil // of something else, or Woovi's trial of the address
+	return nil, nil // about something else, or Woovi's test of the address
 }
 
-// signed checks the signatures on the bytes as they came.
+// signed checks the signatures of the raw body.
 func (c *client) signed(n provider.Notification) bool {
 	if len(n.Body) == 0 {
 		return false
@@ -94,7 +94,7 @@ func (c *client) signed(n provider.Notification) bool {
 	return known && c.ours(n)
 }
 
-// ours checks the signature of our own webhooks, where their secrets are known.
+// ours checks the signature of our own webhooks, if their secrets are known.
 func (c *client) ours(n provider.Notification) bool {
 	if len(c.secrets) == 0 {
 		return true
@@ -128,11 +128,11 @@ func (c *client) charged(ctx context.Context, name, reference string, body []byt
 	}}, nil
 }
 
-// givenBack tells what became of a refund. The event has the bank's number of it,
-// and the charge's reference or the bank's number of what was paid; the charge's
-// own list says which of our refunds it is, and how it stands.
+// givenBack reports the result of a refund. The event has the bank's number of the refund,
+// and the charge's reference or the bank's number of the payment. The charge's own list
+// says which of our refunds it is, and its state.
 func (c *client) givenBack(ctx context.Context, refund, reference, paid string, body []byte) (list []pay.Notice, err error) {
-	if refund == "" || reference == "" && paid == "" { // Woovi's trial of the address
+	if refund == "" || reference == "" && paid == "" { // Woovi's test of the address
 		return nil, nil
 	}
 	if reference == "" {
@@ -160,8 +160,8 @@ func (c *client) givenBack(ctx context.Context, refund, reference, paid string, 
 	return list, nil
 }
 
-// disputed tells of a dispute, which has the transaction's bank number and not
-// our reference.
+// disputed reports a dispute, which has the transaction's bank number and not our
+// reference.
 func (c *client) disputed(ctx context.Context, e event, name string, body []byte) ([]pay.Notice, error) {
 	notice := pay.Notice{Account: c.account.ID, Body: body}
 	switch name {
@@ -186,7 +186,8 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 		return nil, err
 	}
 	notice.ID, notice.Reference = name+":"+number, reference
-	// A dispute is known by its transaction's number; its own id is in no notification.
+	// A dispute is identified by its transaction's number; no notification has the dispute's
+	// own id.
 	notice.DisputeID, notice.Stage = number, name
 	if e.Dispute.Value > 0 {
 		notice.Outcome.Local = money.New(e.Dispute.Value, money.BRL)
@@ -195,8 +196,8 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 	return []pay.Notice{notice}, nil
 }
 
-// referenceOf is our reference of a transaction, "" when it is none of a charge
-// of this account.
+// referenceOf is our reference of a transaction, "" if it belongs to no charge of this
+// account.
 func (c *client) referenceOf(ctx context.Context, number string) (string, error) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(number), nil)
 	if failed == nil && c.absent(answer) {

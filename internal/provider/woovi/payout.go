@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// settles is for how long a new payment may be in no list; the documents do not say.
+	// settles is how long a new payment may be missing from lists; the documents do not say.
 	settles = 5 * time.Minute
 )
 
-// PayoutAdapter is the adapter of accounts at Woovi that pay out.
+// PayoutAdapter is the adapter for accounts at Woovi that pay out.
 func PayoutAdapter() provider.Adapter {
 	charges := Adapter()
 	return provider.Adapter{
 		Name: "woovi-payouts",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. Pix out has to be enabled for the account. The AppID needs the scopes PAYMENT_POST, PAYMENT_APPROVE_POST, PAYMENT_GET, PAYMENT_GET_LIST, TRANSACTION_GET and ACCOUNT_GET_LIST. In the same place, webhooks for MOVEMENT_CONFIRMED, MOVEMENT_FAILED, MOVEMENT_REMOVED and PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. Pix out must be enabled for the account. The AppID needs the scopes PAYMENT_POST, PAYMENT_APPROVE_POST, PAYMENT_GET, PAYMENT_GET_LIST, TRANSACTION_GET and ACCOUNT_GET_LIST. In the same place, webhooks for MOVEMENT_CONFIRMED, MOVEMENT_FAILED, MOVEMENT_REMOVED and PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED go to the account's notification URL"},
 			charges.Fields[1], charges.Fields[2],
 		},
 		Rails:       []string{"pix.BRL"},
@@ -59,13 +59,13 @@ type approveRequest struct {
 	CorrelationID string `json:"correlationID"`
 }
 
-// Send asks for the payment and approves it. A payment that is there already goes on where it
-// stands.
+// Send orders the payment and approves it. An existing payment is continued from its
+// present state.
 func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	kind := aliasType(r.Destination)
 	switch {
 	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
-		return unavailable("unsupported", "the account pays out reais over Pix alone")
+		return unavailable("unsupported", "the account pays out only BRL over Pix")
 	case kind == "":
 		return unavailable("unsupported", "the account cannot pay to this kind of Pix key")
 	}
@@ -78,7 +78,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		Type: "PIX_KEY", Value: r.Local.Minor, Alias: r.Destination, AliasType: kind, CorrelationID: r.Reference,
 	})
 	switch {
-	case failed != nil: // what an earlier call did is not known either
+	case failed != nil: // the result of an earlier call is not known either
 		return unknown("there is no answer (" + failed.Decline + ")")
 	case answer.Status == http.StatusBadRequest:
 		return p.refused(ctx, r, answer)
@@ -92,7 +92,8 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.goOn(ctx, r, found)
 }
 
-// refused is a payment that was not taken. It may be there since an earlier call.
+// refused is the outcome of an order that was refused. An earlier call may have made the
+// payment.
 func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.Reply) pay.PayoutOutcome {
 	found, state := p.find(ctx, r)
 	text := sentence(answer)
@@ -100,15 +101,15 @@ func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.R
 	case state == there:
 		return p.goOn(ctx, r, found)
 	case state != gone, r.ProviderRef != "", contains(text, "já existe", "ja existe", "already exists"):
-		return unknown("the payout was refused, and whether there is one is not known")
+		return unknown("the payout was refused, but it is not known whether there is one")
 	case contains(text, "chave pix", "pix key") && contains(text, "inválid", "invalid", "não encontrad", "não existe", "not found"):
 		return reasons["INVALID_PIX_KEY"].outcome()
 	}
-	return unavailable("refused", "the account does not take the payout")
+	return unavailable("refused", "the account does not accept the payout")
 }
 
-// Query asks for the payment by our reference. One that is still to be approved, since a Send
-// broke off or there was no balance, waits for another Send.
+// Query reads the payment by our reference. A payment that is still to be approved, because
+// a Send broke off or the balance was too low, waits for another Send.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
@@ -127,7 +128,7 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		}
 		return o
 	case state == gone && r.ProviderRef != "":
-		return unknown("the payout was there and is gone: somebody may have removed it")
+		return unknown("the payout was there and is gone: a person may have removed it")
 	case state == gone && r.Now.Sub(r.Sent) < settles:
 		o := unknown("the payout is not there yet")
 		o.CheckAt = r.Sent.Add(settles)
@@ -135,11 +136,12 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case state == gone:
 		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 	}
-	return unknown("the question has no answer that can be used")
+	return unknown("the query got no usable answer")
 }
 
-// goOn approves a payment that waits for it, and tells how any other stands. Nothing is
-// approved that is not as it was ordered: in the panel a person may use our references too.
+// goOn approves a payment that waits for it, and returns the state of any other. It
+// approves only a payment that is as we ordered it: in the panel a person may use our
+// references too.
 func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) pay.PayoutOutcome {
 	o := p.outcome(found)
 	if found.Payment.Status != "CREATED" {
@@ -162,32 +164,33 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) 
 		}
 		return p.outcome(approved)
 	case answer.Status == http.StatusBadRequest && contains(sentence(answer), "saldo", "balance"):
-		// It stays where it is, and somebody may approve it at any time.
-		o.Code, o.Message = "insufficient_funds", "the account has too little money: the payout waits there to be approved"
+		// It stays there, and a person may approve it at any time.
+		o.Code, o.Message = "insufficient_funds", "the account has too little money: the payout waits there for approval"
 		return o
 	}
 	if again, state := p.get(ctx, r.Reference); state == there && again.Payment.Status != "CREATED" {
-		return p.outcome(again) // the panel was faster
+		return p.outcome(again) // a person in the panel was faster
 	}
 	o.Kind, o.Message = pay.PayoutUnknown, "the approval was refused: "+said(answer)
 	return o
 }
 
-// foreign tells of a payment that has our reference, and another amount or Pix key.
-const foreign = "there is a payout with our reference that is not ours: it is not approved"
+// foreign is the message for a payment that has our reference but another amount or Pix
+// key.
+const foreign = "a payout has our reference but is not ours: it is not approved"
 
-// ours reports whether a payment is as it was ordered.
+// ours reports whether a payment is as we ordered it.
 func (r paymentReply) ours(asked payout.Request) bool {
 	return amount(r.Payment.Value) == asked.Local && r.goesTo(asked.Destination)
 }
 
-// outcome is how a payment stands.
+// outcome is the outcome of a payment.
 func (p *payer) outcome(found paymentReply) pay.PayoutOutcome {
 	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ref(), Local: found.moved()}
 	code, text := found.why()
 	switch status := found.Payment.Status; status {
 	case "CREATED":
-		o.Kind, o.Message = pay.PayoutAccepted, "the payout waits to be approved"
+		o.Kind, o.Message = pay.PayoutAccepted, "the payout waits for approval"
 	case "APPROVED", "PROCESSING":
 		o.Kind = pay.PayoutAccepted
 	case "CONFIRMED":
@@ -198,19 +201,19 @@ func (p *payer) outcome(found paymentReply) pay.PayoutOutcome {
 		}
 	case "FAILED":
 		return p.failed(found.ref(), code, text)
-	case "DENIED", "REJECTED": // named, and not explained
+	case "DENIED", "REJECTED": // documented by name only
 		if code+text != "" {
 			return p.failed(found.ref(), code, text)
 		}
 		fallthrough
 	default:
 		p.account.account.Strange("payment", status)
-		o.Message = "the payout's status has no meaning here"
+		o.Message = "the payout's status is unknown to us"
 	}
 	return o
 }
 
-// Check asks for the accounts and for one payment, which costs nothing.
+// Check reads the accounts and one payment; both calls are free.
 func (p *payer) Check(ctx context.Context) error {
 	if _, err := p.Balance(ctx); err != nil {
 		return err
@@ -241,5 +244,5 @@ func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 			return money.New(*a.Balance.Available, brl), nil
 		}
 	}
-	return money.Amount{}, fmt.Errorf("the provider names no default account to pay out from")
+	return money.Amount{}, fmt.Errorf("the provider has no default account to pay out from")
 }

@@ -197,7 +197,7 @@ func TestFailuresInOurWords(t *testing.T) {
 			wantKind(t, word, list[0].Outcome, want.Kind, want.Code)
 			_, known := reasons[word]
 			if words := line.Words(); (len(words) > 0) == known || strings.Contains(fmt.Sprint(words), "Dan") {
-				t.Errorf("%s: the operator is told %q", word, words)
+				t.Errorf("%s: reported to the operator: %q", word, words)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func TestAStatusThatIsNamedAndNotExplainedNeedsAReason(t *testing.T) {
 		f.Must(r.Reference).word = status
 		wantKind(t, status, p.Query(context.Background(), r), want, "")
 		if words := len(line.Words()); (words == 1) != (want == pay.PayoutUnknown) {
-			t.Errorf("%s: the operator is told %d words", status, words)
+			t.Errorf("%s: %d statuses are reported to the operator", status, words)
 		}
 	}
 	denied := `{"payment":{"correlationID":"01M7ZBVYT4","status":"DENIED","value":12345},"transaction":{"providerRejectedReason":"AC07 - Conta encerrada"}}`

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	page      = 100 // payments in one answer: what Woovi gives where nothing is said
-	deepest   = 10  // pages of one span of time; their largest skip is not documented
-	mostPages = 100 // of one question
-	// before and after are how far around the last call payments are looked for: an earlier
-	// call may have ordered the payment, and clocks differ.
+	page      = 100 // payments in one answer: Woovi's default
+	deepest   = 10  // pages of one time span; the largest skip is not documented
+	mostPages = 100 // of one query
+	// before and after are how far around the last call the search reaches: an earlier call
+	// may have ordered the payment, and clocks differ.
 	before = 24 * time.Hour
 	after  = time.Hour
 )
@@ -43,8 +43,8 @@ type paymentReply struct {
 	} `json:"transaction"`
 }
 
-// ref is the bank's number of a payment. Until there is one, our reference stands for it: it
-// says that the payment was there.
+// ref is the bank's number of a payment. Until there is one, our reference stands in for it
+// and shows that the payment existed.
 func (r paymentReply) ref() string {
 	if r.Transaction != nil {
 		if number := provider.Exact(r.Transaction.EndToEndID, 64); number != "" {
@@ -54,7 +54,7 @@ func (r paymentReply) ref() string {
 	return r.Payment.CorrelationID
 }
 
-// moved is what the bank moved; until it did, what was asked for.
+// moved is the amount that the bank moved; before that, the amount of the order.
 func (r paymentReply) moved() money.Amount {
 	if r.Transaction != nil {
 		if moved := amount(r.Transaction.Value); moved != (money.Amount{}) {
@@ -64,7 +64,7 @@ func (r paymentReply) moved() money.Amount {
 	return amount(r.Payment.Value)
 }
 
-// why is why a payment failed: a code, and a text that begins with one.
+// why is why a payment failed: a code, and a text that begins with a code.
 func (r paymentReply) why() (code, text string) {
 	if r.Transaction == nil {
 		return "", ""
@@ -72,7 +72,7 @@ func (r paymentReply) why() (code, text string) {
 	return provider.Exact(r.Transaction.Code, 64), provider.Exact(r.Transaction.Reason, 512)
 }
 
-// presence is whether there is a payment.
+// presence says whether there is a payment.
 type presence int
 
 const (
@@ -81,27 +81,27 @@ const (
 	gone
 )
 
-// read is the payment of an answer, false where it is not the one that was asked for.
+// read is the payment of an answer, false if it is not the requested one.
 func read(answer provider.Reply, reference string) (found paymentReply, ok bool) {
 	err := json.Unmarshal(answer.Body, &found)
 	return found, err == nil && found.Payment.CorrelationID == reference
 }
 
-// find looks for the payment of a request. That it is not found under our reference is told by
-// an answer that the documents do not have, so the list proves it.
+// find looks for the payment of a request. The answer for an unknown reference is not
+// documented, so only the list proves absence.
 func (p *payer) find(ctx context.Context, r payout.Request) (paymentReply, presence) {
 	found, state := p.get(ctx, r.Reference)
 	if state != gone {
 		return found, state
 	}
-	// The request has the merchant's clock, and the payment Woovi's.
+	// The request uses the merchant's clock, the payment Woovi's.
 	now := p.account.account.Now()
 	from := now.Add(-max(r.Now.Sub(r.Sent), 0) - before)
 	pages := mostPages
 	return p.walk(ctx, r.Reference, from, now.Add(after), &pages)
 }
 
-// get asks for a payment by our reference. Gone is no proof: see find.
+// get reads a payment by our reference. Gone is not a proof: see find.
 func (p *payer) get(ctx context.Context, reference string) (paymentReply, presence) {
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
 	switch {
@@ -126,8 +126,8 @@ type paymentList struct {
 	} `json:"pageInfo"`
 }
 
-// walk looks through all payments of a span of time. Where there are too many, it takes half
-// the span at a time, as the documents advise.
+// walk searches all payments of a time span. If there are too many, it searches each half
+// of the span, as the documents advise.
 func (p *payer) walk(ctx context.Context, reference string, from, to time.Time, left *int) (paymentReply, presence) {
 	for n := range deepest {
 		if *left--; *left < 0 {
@@ -156,14 +156,14 @@ func (p *payer) walk(ctx context.Context, reference string, from, to time.Time, 
 		return paymentReply{}, unsure
 	}
 	middle := from.Add(half).Truncate(time.Second)
-	// The halves overlap: whether the ends belong to a span is not documented.
+	// The halves overlap: it is not documented whether a span includes its ends.
 	if found, state := p.walk(ctx, reference, from, middle.Add(time.Second), left); state != gone {
 		return found, state
 	}
 	return p.walk(ctx, reference, middle, to, left)
 }
 
-// amount is whole centavos, zero for what no payment can be.
+// amount is whole centavos, zero if no payment can have it.
 func amount(text json.Number) money.Amount {
 	value, err := text.Int64()
 	if err != nil || value < 1 || value > largest {
@@ -172,8 +172,8 @@ func amount(text json.Number) money.Amount {
 	return money.New(value, brl)
 }
 
-// goesTo reports whether a payment is to the Pix key that was sent. How answers write keys is
-// not documented, so their punctuation does not count; an answer may leave the key out.
+// goesTo reports whether a payment goes to the Pix key of the order. How answers write keys
+// is not documented, so punctuation does not count; an answer may omit the key.
 func (r paymentReply) goesTo(key string) bool {
 	told, kind := r.Payment.Alias, aliasType(key)
 	switch {
@@ -189,7 +189,7 @@ func (r paymentReply) goesTo(key string) bool {
 	return digits(told) == key
 }
 
-// aliasType is what kind of Pix key a destination is, "" for one that Woovi does not have.
+// aliasType is the kind of Pix key of a destination, "" if Woovi does not have it.
 func aliasType(key string) string {
 	switch {
 	case strings.Contains(key, "@"):
@@ -206,7 +206,7 @@ func aliasType(key string) string {
 	return ""
 }
 
-// usable says why an answer cannot be worked with, in words for the operator.
+// usable says why an answer is not usable, in words for the operator.
 func usable(answer provider.Reply, failed *pay.Outcome, scope string, into any, whole func() bool) error {
 	switch {
 	case failed != nil:

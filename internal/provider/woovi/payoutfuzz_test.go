@@ -31,7 +31,7 @@ func FuzzPayoutNotices(f *testing.F) {
 		ctx := context.Background()
 		answer.Body = reply
 		if list, err := p.Notices(ctx, provider.Notification{Header: http.Header{}, Body: body}); len(list) != 0 || err != provider.ErrUnsigned {
-			t.Errorf("nobody signed it, and it is read: %+v %v", list, err)
+			t.Errorf("it is not signed, and yet read: %+v %v", list, err)
 		}
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
 			answer.Status = status
@@ -49,7 +49,7 @@ func FuzzPayoutNotices(f *testing.F) {
 				case status != http.StatusOK && o.Kind != pay.PayoutRejected:
 					t.Errorf("an answer that proves nothing is believed: %+v", n)
 				case !utf8.ValidString(n.ID + o.Code + o.Message + o.ProviderRef):
-					t.Errorf("a text that no database takes: %+v", n)
+					t.Errorf("a text that no database accepts: %+v", n)
 				}
 			}
 		}

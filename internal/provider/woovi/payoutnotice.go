@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// movement is a notification of a payment, or of one that came back. Only what it is about is
-// taken from it, and the reason of a failure, which no answer has of every payment.
+// movement is a notification of a payment or of its return. We use it only to learn which
+// payment it is about, and for the reason of a failure, which some answers lack.
 type movement struct {
 	Event   string `json:"event"`
 	Payment *struct {
@@ -27,13 +27,13 @@ type movement struct {
 	Original *movedBack `json:"originalTransaction"`
 }
 
-// movedBack is the bank's transaction of a return, or of what it is the return of.
+// movedBack is the bank's transaction of a return, or of the returned payment.
 type movedBack struct {
 	transaction
 	Value json.Number `json:"value"` // centavos
 }
 
-// Notices reads a notification of a payment, or of one that came back. It asks and never
+// Notices reads a notification of a payment or of its return. It queries, and never
 // approves.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	if !p.account.signed(n) {
@@ -41,7 +41,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	}
 	var m movement
 	if err := json.Unmarshal(n.Body, &m); err != nil {
-		return nil, errors.New("woovi: the notification is no JSON")
+		return nil, errors.New("woovi: the notification is not JSON")
 	}
 	name := m.Event[strings.Index(m.Event, ":")+1:]
 	switch {
@@ -50,10 +50,10 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	case name == "PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED":
 		return p.cameBack(ctx, m, n.Body)
 	}
-	return nil, nil // of something else, or Woovi's trial of the address
+	return nil, nil // about something else, or Woovi's test of the address
 }
 
-// moved tells of a payment that has ended, as the account says it did.
+// moved reports a payment that has ended, by the account's own answer.
 func (p *payer) moved(ctx context.Context, m movement, name string, body []byte) ([]pay.PayoutNotice, error) {
 	reference := provider.Exact(m.Payment.CorrelationID, 128)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
@@ -62,10 +62,10 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
 	if failed == nil && p.account.absent(answer) {
 		if name != "MOVEMENT_REMOVED" || len(p.account.secrets) == 0 {
-			return nil, nil // a stranger's, or nobody can tell: a question finds out
+			return nil, nil // not ours, or not clear: a query finds out
 		}
-		// Our own webhook says that a person removed it, and it is gone. Only what was not
-		// approved can be removed.
+		// Our own webhook says that a person removed it, and it is gone. Only a payment without
+		// approval can be removed.
 		o := reason{pay.PayoutRejected, "rejected", "a person removed the payout before it was paid"}.outcome()
 		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
 	}
@@ -88,17 +88,18 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 	}}, nil
 }
 
-// cameBack tells of money that a beneficiary's bank sent back. The event has the bank's numbers
-// of the return and of the payment, and no reference of ours; the account says whether, and how
-// much of, the return has arrived. A part of it is for a person.
+// cameBack reports money that a beneficiary's bank sent back. The event has the bank's
+// numbers of the return and of the payment, but not our reference; the account's
+// transactions show whether the return arrived, and its amount. A partial return is for the
+// operator.
 func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.PayoutNotice, error) {
 	if m.Refund == nil || m.Original == nil || m.Refund.number() == "" || m.Original.number() == "" {
-		return nil, nil // Woovi's trial of the address
+		return nil, nil // Woovi's test of the address
 	}
 	back, paid := m.Refund.number(), m.Original.number()
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(back), nil)
 	if failed == nil && p.account.absent(answer) {
-		return nil, nil // a stranger's
+		return nil, nil // not ours
 	}
 	var reply struct {
 		Transaction *movedBack `json:"transaction"`

@@ -12,7 +12,7 @@ import (
 
 // refundRequest is the body of POST /api/v1/charge/{id}/refund.
 type refundRequest struct {
-	CorrelationID string `json:"correlationID"` // the refund's own
+	CorrelationID string `json:"correlationID"` // the refund's own id
 	Value         int64  `json:"value"`         // centavos
 	Comment       string `json:"comment,omitempty"`
 }
@@ -24,7 +24,7 @@ type refundReply struct {
 	Value         int64  `json:"value"` // centavos
 }
 
-// Refund gives money back to whoever paid.
+// Refund refunds a charge.
 func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
@@ -50,8 +50,8 @@ func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outco
 	return c.refunded(reply.Refund)
 }
 
-// refused is a refund that was not taken. It may have been taken before, under
-// the same correlationID; an account without the money may have it tomorrow.
+// refused is the outcome of a refund that was refused. It may have been accepted before,
+// under the same correlationID; an account with too little money may have enough tomorrow.
 func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer provider.Reply) pay.Outcome {
 	if o := c.QueryRefund(ctx, r); o.Kind != pay.Missing {
 		return o
@@ -62,7 +62,7 @@ func (c *client) refused(ctx context.Context, r provider.RefundRequest, answer p
 	return pay.Outcome{Kind: pay.Declined, Decline: "refund_refused", Message: "the refund was refused"}
 }
 
-// QueryRefund looks for a refund among all of its charge.
+// QueryRefund searches the refunds of the charge.
 func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	refunds, more, lost := c.refundsOf(ctx, r.Charge.Reference)
 	if lost != nil {
@@ -73,13 +73,13 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 			return c.refunded(refund)
 		}
 	}
-	if more { // the documentation has no pages here; then this proves nothing
+	if more { // if there are more pages, which are not documented, this proves nothing
 		return provider.Unknown("more_pages")
 	}
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// refundsOf are the refunds of a charge, and whether there are more of them.
+// refundsOf are the refunds of a charge; more reports whether the list is incomplete.
 func (c *client) refundsOf(ctx context.Context, reference string) (list []refundReply, more bool, lost *pay.Outcome) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(reference)+"/refund", nil)
 	if failed != nil {

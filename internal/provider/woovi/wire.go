@@ -21,7 +21,7 @@ type chargeRequest struct {
 	Customer      *customerRequest `json:"customer,omitempty"`
 }
 
-// customerRequest names the shopper. Anybody may pay all the same.
+// customerRequest names the shopper. Other people may pay too.
 type customerRequest struct {
 	Name  string `json:"name"`
 	TaxID string `json:"taxID,omitempty"`
@@ -29,8 +29,8 @@ type customerRequest struct {
 	Phone string `json:"phone,omitempty"`
 }
 
-// customer is the shopper as Woovi takes one: a name and a way to tell people
-// of one name apart, or nobody.
+// customer is the shopper in Woovi's form: a name with something that tells namesakes
+// apart, or nil.
 func customer(b pay.Buyer) *customerRequest {
 	q := customerRequest{Name: provider.Exact(b.Name, 255), TaxID: digits(b.Document), Email: provider.Exact(b.Email, 255), Phone: digits(b.Phone)}
 	if q.Name == "" || q.TaxID == "" && q.Email == "" && q.Phone == "" {
@@ -51,8 +51,8 @@ type chargeReply struct {
 	PaymentLinkID string      `json:"paymentLinkID"`
 }
 
-// ref is what Woovi's support finds the charge by; not every example of its
-// documentation has all of them.
+// ref is the id by which Woovi's support finds the charge; some examples in the
+// documentation lack some of these ids.
 func (r chargeReply) ref() string {
 	for _, ref := range []string{r.Identifier, r.TransactionID, r.GlobalID, r.PaymentLinkID, r.CorrelationID} {
 		if ref = provider.Exact(ref, 128); ref != "" {
@@ -72,14 +72,14 @@ func (c *client) call(ctx context.Context, method, path string, body any) (provi
 	return provider.Do(c.account.Client, req)
 }
 
-// unmapped is the reason of an outcome whose word has no meaning here.
+// unmapped is the reason of an outcome whose status we do not know.
 const unmapped = "unknown_status"
 
 func good(r provider.Reply) bool { return r.Status >= 200 && r.Status < 300 }
 
-// absent reports whether an answer proves that what was asked for does not
-// exist. The documentation has one answer for all that is wrong, 400 with a
-// sentence, so only sentences that say so are believed.
+// absent reports whether an answer proves that an object does not exist. By the
+// documentation every error is a 400 with a sentence, so only sentences that say so count
+// as proof.
 func (c *client) absent(r provider.Reply) bool {
 	if r.Status != http.StatusNotFound && r.Status != http.StatusBadRequest {
 		return false
@@ -88,16 +88,16 @@ func (c *client) absent(r provider.Reply) bool {
 	if contains(text, "not found", "não encontrad", "nao encontrad", "não existe", "does not exist") {
 		return true
 	}
-	if text != "" { // the sentence itself may name anything, so it is not told
+	if text != "" { // the sentence may hold anything, so it is not passed on
 		c.account.Strange("error", strconv.Itoa(r.Status))
 	}
 	return false
 }
 
-// sentence is the error in an answer, in small letters.
+// sentence is the error in an answer, in lower case.
 func sentence(r provider.Reply) string {
 	var reply struct {
-		Error   any `json:"error"` // a sentence; objects have been seen in its place
+		Error   any `json:"error"` // a sentence; sometimes an object
 		Message any `json:"message"`
 	}
 	if json.Unmarshal(r.Body, &reply) != nil {

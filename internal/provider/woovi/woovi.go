@@ -1,73 +1,73 @@
 // Package woovi charges and pays out with PIX at Woovi, which is also OpenPix.
 //
-// A charge is known by our reference alone: it is the correlationID, which
-// Woovi takes for its idempotency key (with return_existing the same call finds
-// the charge that there is). A refund has a correlationID of its own under the
-// charge's. Amounts are whole centavos.
+// A charge is identified only by our reference: it is the correlationID, which is Woovi's
+// idempotency key (with return_existing the same call returns the existing charge). A
+// refund has a correlationID of its own under the charge's. Amounts are whole centavos.
 //
-// A notification is signed with a key of Woovi's that is the same for all of
-// its customers. The signature thus proves who sent it, and not whose charge it
-// tells of: anybody with an account there could have a charge of their own,
-// under our reference, announced to our address. What a notification tells is
-// therefore asked at our account before it is believed, and its body is not. That
-// goes for refunds too (PIX_TRANSACTION_REFUND_SENT_*, and the older
-// TRANSACTION_REFUND_RECEIVED): an event has the bank's numbers of the refund and of
-// the payment, and the charge's own list of refunds says which of ours it is.
+// Woovi signs the notifications for all of its customers with one key. So the signature
+// proves who sent a notification, but not whose charge it is about: another customer could
+// make a charge under our reference and have it reported to our address. So we do not trust
+// the body, but query our own account. That goes for refunds too
+// (PIX_TRANSACTION_REFUND_SENT_*, and the older TRANSACTION_REFUND_RECEIVED): an event has
+// the bank's numbers of the refund and of the payment, and the charge's own list of refunds
+// says which of ours it is.
 //
-// A dispute's event has the transaction's number, which stands for its id, and its
-// value; of a MED, Woovi's documentation has no value. The address of the call that
-// reads one dispute (docs/disputa) is in none of the pages, so none is asked about.
+// A dispute's event has the transaction's number, which stands for its id, and its value;
+// of a MED, Woovi's documentation has no value. No page has the address of the call that
+// reads a dispute (docs/disputa), so disputes are not queried.
 //
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
-// src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state
-// diagrams in src/components/Playground) and orce-me/woovi-go-sdk: paths,
-// fields, states, events, both signatures. The published key and the signed
-// example of the documentation are in the tests.
+// src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state diagrams in
+// src/components/Playground) and orce-me/woovi-go-sdk: paths, fields, states, events, both
+// signatures. The published key and the signed example of the documentation are in the
+// tests.
 //
-// Not documented, and so not checked: in which words the answer 400 says that a
-// charge does not exist (absent lists those we believe; others prove nothing);
-// what a repeated correlationID of a refund answers (we look before we call it
-// refused); whether a charge that is paid while we delete it is kept, so Cancel
-// asks first; MED cases that have no DISPUTE event.
+// Not documented, and so not checked: in which words a 400 says that a charge does not
+// exist (absent lists those we accept; others prove nothing); the answer to a repeated
+// correlationID of a refund (we search before we report a refusal); whether a charge that
+// is paid while we delete it is kept, so Cancel queries first; MED cases that have no
+// DISPUTE event.
 //
 // # Payouts
 //
-// A payout is two calls: POST /api/v1/payment orders it, and POST /api/v1/payment/approve lets
-// the money go. Our reference is the correlationID, the idempotency key of the order: a second
-// one is refused with 400, and then the payment that is there goes on where it stands. It is
-// approved while it is CREATED, by Send, or by a Query a minute after the last Send, since the
-// payout was ordered by us and the core sends again on proof of absence alone. It is approved
-// only as it was ordered: amount and Pix key are compared. Who only looks (provider.Looking)
-// approves nothing.
+// A payout is two calls: POST /api/v1/payment orders it, and POST /api/v1/payment/approve
+// sends the money. Our reference is the correlationID, the idempotency key of the order: a
+// second order is refused with 400, and then the existing payment is continued. While it is
+// CREATED it is approved by Send, or by a Query a minute after the last Send, because we
+// ordered the payout and the core sends again only if it is proven absent. It is approved
+// only if amount and Pix key are as we ordered. Under provider.Looking nothing is approved.
 //
-//   - No balance: the payment stays, and somebody may approve it at any time. So the payout is
-//     accepted, never unavailable, and the next question approves it again.
-//   - Absence: in which words an answer says that there is no payment is not documented, so the
-//     list of all payments of the time has to show it, five minutes after the last Send.
+//   - Insufficient funds: the payment stays, and a person may approve it at any time. So
+//     the payout is accepted, never unavailable, and the next query tries the approval
+//     again.
+//   - Absence: the answer for a missing payment is not documented, so only the list of all
+//     payments of that time proves it, five minutes after the last Send.
 //   - FAILED is final, so each reason proves that nothing was paid. DENIED and REJECTED are
-//     named and not explained: without a reason they prove nothing.
-//   - MOVEMENT_* events are signed with the key of all customers, so the payment is asked about.
-//     MOVEMENT_REMOVED is believed where webhookSecrets prove that the event is of our own
-//     webhook, and the payment is gone: a person has decided against it, and only what was not
-//     approved can be removed. So the payout is rejected, and no other account pays it.
-//     Otherwise a payment that was there and is gone is unknown, which the operator decides.
-//   - A payment that came back stays CONFIRMED. PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED tells
-//     of it with the bank's number of the payment (endToEndId), which is therefore kept as the
-//     provider's reference. The return has to be among the account's own transactions.
+//     named but not explained: without a reason they prove nothing.
+//   - MOVEMENT_* events are signed with the key for all customers, so the payment is
+//     queried. MOVEMENT_REMOVED counts if webhookSecrets prove that the event comes from
+//     our own webhook and the payment is gone: a person decided against it, and only a
+//     payment without approval can be removed. So the payout is rejected, and no other
+//     account pays it. Otherwise a payment that has disappeared is unknown, and the
+//     operator decides.
+//   - A payment that came back stays CONFIRMED. PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED
+//     reports the return with the bank's number of the payment (endToEndId), which we
+//     therefore keep as the provider's reference. The return has to be among the account's
+//     own transactions.
 //
-// Checked in woovibr/woovi-developers: src/swaggers/woovi.json (paths, fields, CREATED, FAILED,
-// CONFIRMED, DENIED), docs/payment/payment-idempotency.md (the refused repetition),
-// payment-state-machine.md (what is final), payment-how-to-list.md (spans, pages, APPROVED),
-// payment-how-to-use-api-to-approve-a-payment.md (no balance), payment-how-to-remove.md,
-// payment-failed-errors.md, docs/flows/error-codes-payment.md (reasons),
-// docs/webhook/examples/payment-payload.mdx and refund-received-*.mdx (events).
+// Checked in woovibr/woovi-developers: src/swaggers/woovi.json (paths, fields, CREATED,
+// FAILED, CONFIRMED, DENIED), docs/payment/payment-idempotency.md (the refused repetition),
+// payment-state-machine.md (what is final), payment-how-to-list.md (spans, pages,
+// APPROVED), payment-how-to-use-api-to-approve-a-payment.md (no balance),
+// payment-how-to-remove.md, payment-failed-errors.md, docs/flows/error-codes-payment.md
+// (reasons), docs/webhook/examples/payment-payload.mdx and refund-received-*.mdx (events).
 //
-// Only a real account can tell: what a second approval answers (none is made on purpose); what
-// is answered of a payment that does not exist, or was removed, and whether lists show removed
-// ones; how soon a list has a new payment; the largest skip; in which words an order to a wrong
-// Pix key is refused; how an answer writes Pix keys; whether a return is found under its own
-// number (GET /api/v1/transaction/{endToEndId}); whether CNPJ with letters are taken (they are
-// not sent).
+// Only a real account can show: the answer to a second approval (we make none on purpose);
+// the answer for a payment that does not exist, or was removed, and whether lists show
+// removed ones; how soon a list has a new payment; the largest skip; in which words an
+// order to a wrong Pix key is refused; how an answer writes Pix keys; whether a return is
+// found under its own number (GET /api/v1/transaction/{endToEndId}); whether CNPJ with
+// letters are accepted (we do not send them).
 package woovi
 
 import (
@@ -92,14 +92,14 @@ const (
 	sandbox    = "https://api.woovi-sandbox.com"
 
 	brl     = money.BRL
-	largest = 1<<53 - 1 // their numbers are JavaScript's
+	largest = 1<<53 - 1 // the largest exact number in JavaScript
 
 	shortestLife = 5 * time.Minute // of a charge
 	longestNote  = 140             // letters of a comment
 )
 
-// publishedKey is the key that Woovi signs notifications with, from its
-// documentation. It is short (1024 bits), one more reason to ask.
+// publishedKey is the key with which Woovi signs notifications, from its documentation. It
+// is short (1024 bits), one more reason to query.
 const publishedKey = `-----BEGIN PUBLIC KEY-----
 MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC/+NtIkjzevvqD+I3MMv3bLXDt
 pvxBjY4BsRrSdca3rtAwMcRYYvxSnd7jagVLpctMiOxQO8ieUCKLSWHpsMAjO/zZ
@@ -108,14 +108,14 @@ HKBAA82Jln+lGwS1MwIDAQAB
 -----END PUBLIC KEY-----
 `
 
-// Adapter is the adapter of Woovi.
+// Adapter is the adapter for accounts at Woovi that take payments.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
 			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
-			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. Where given, a notification needs that signature too"},
-			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). Without it, the key of the documentation"},
+			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. If set, a notification needs that signature too"},
+			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). By default, the key from the documentation"},
 		},
 		Rails: []string{"pix.BRA"},
 		Open:  open,
@@ -159,8 +159,8 @@ func newClient(a provider.Account) (*client, error) {
 	return c, nil
 }
 
-// parseKeys reads public keys, in PEM or in the Base64 of it, both of which the
-// documentation shows. There are two while Woovi changes its key.
+// parseKeys reads public keys, in PEM or in the Base64 of it; the documentation shows both.
+// There are two keys while Woovi replaces one.
 func parseKeys(text string) ([]*rsa.PublicKey, error) {
 	rest := []byte(strings.TrimSpace(text))
 	if decoded, err := base64.StdEncoding.DecodeString(string(rest)); err == nil {
@@ -183,17 +183,17 @@ func parseKeys(text string) ([]*rsa.PublicKey, error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("want a public key in PEM")
+		return nil, fmt.Errorf("it has to be a public key in PEM")
 	}
 	return keys, nil
 }
 
-// Takes is for provider.Taker.
+// Takes implements provider.Taker.
 func (c *client) Takes(rail string, local money.Amount) bool {
 	return rail == "pix.BRA" && local.Currency == brl && local.Minor >= 1 && local.Minor <= largest
 }
 
-// Charge makes the charge, or finds the one that is there.
+// Charge makes the charge, or finds the existing one.
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if !c.Takes(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
@@ -207,7 +207,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return *failed
 	}
 	if answer.Status == http.StatusBadRequest {
-		// Refused, or the other one of two calls at a time was faster.
+		// Refused, or a parallel call was faster.
 		if o := c.Query(ctx, r); o.Kind != pay.Missing {
 			return o
 		}
@@ -219,8 +219,8 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.outcome(r, answer)
 }
 
-// Query asks for the charge by our reference. One that we know was made and
-// that is gone has been deleted, which nobody can pay.
+// Query reads the charge by our reference. A charge that existed and is gone was deleted,
+// and can no longer be paid.
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
@@ -237,7 +237,7 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.outcome(r, answer)
 }
 
-// Cancel deletes a charge that nobody has paid.
+// Cancel deletes an unpaid charge.
 func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o := c.Query(ctx, r)
 	switch o.Kind {
@@ -264,7 +264,7 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	return provider.Unknown("not_canceled")
 }
 
-// Check lists one charge, which costs nothing.
+// Check lists one charge, which is free.
 func (c *client) Check(ctx context.Context) error {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge?skip=0&limit=1", nil)
 	var list struct {
@@ -283,7 +283,7 @@ func (c *client) Check(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what an answer says of a charge.
+// outcome is the outcome of an answer about a charge.
 func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome {
 	var reply struct {
 		Charge chargeReply `json:"charge"`

@@ -8,24 +8,24 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// result is what came of a try.
+// result is the result of a try.
 type result int
 
 const (
-	open    result = iota // nobody knows yet
-	took                  // the provider took the payment
-	refused               // the cascade goes on
-	ended                 // nobody else is to be tried
+	open    result = iota // not yet known
+	took                  // the provider accepted the payment
+	refused               // the cascade continues
+	ended                 // no other account is tried
 )
 
-// taken reports whether a provider took a payment: it was approved, or given to its
-// shopper to pay. What he did with it is not the provider's merit.
+// taken reports whether a provider accepted a payment: it was approved, or given to its
+// shopper to pay. Whether the shopper paid does not count.
 func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() }
 
-// paid reports whether the money came.
+// paid reports whether the payment was paid.
 func paid(p pay.Payment) bool { return p.Captured > 0 }
 
-// outcome is what came of a try that really was made, the i-th.
+// outcome is the result of the i-th real try.
 func outcome(p pay.Payment, i int) result {
 	last := i == len(p.Attempts)-1
 	switch a := p.Attempts[i]; {
@@ -36,23 +36,23 @@ func outcome(p pay.Payment, i int) result {
 	case p.Status == pay.Processing:
 		return open
 	case a.Status == pay.Declined && !a.Soft, a.Status == pay.Lapsed, a.Status == pay.Unknown:
-		return ended // nobody else is tried where money may have moved
+		return ended // no other account is tried if money may have moved
 	}
 	return refused
 }
 
-// call is what the call of a try said and when, false where the service died in it.
+// call is the outcome of a try's call and its time, false if the service died during it.
 func call(p pay.Payment, i int) (said pay.OutcomeKind, at time.Time, ok bool) {
 	a := p.Attempts[i]
 	if a.Said == "" && i == len(p.Attempts)-1 && !p.Times.Expires.IsZero() {
-		// What is learnt of a voucher later stands over what its call said, in payments
-		// from before that was kept; the shopper's time began with it.
+		// In old payments, the later result of a voucher replaced the outcome of its call; the
+		// shopper's time began with that call.
 		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Way.Window).UnixMicro()
 	}
 	return a.Called()
 }
 
-// length is how long a try really took.
+// length is how long a real try took.
 func length(p pay.Payment, i int) time.Duration {
 	a := p.Attempts[i]
 	if _, at, ok := call(p, i); ok {
@@ -61,10 +61,10 @@ func length(p pay.Payment, i int) time.Duration {
 	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
 }
 
-// event is a moment from which accounts are known to do better or worse.
+// event is a time from which accounts are known to do better or worse.
 type event struct {
 	at    time.Time
-	seq   int // of equal times the one that was noted first
+	seq   int // for equal times, the order of recording
 	began bool
 	rail  string
 	band  string
@@ -73,8 +73,8 @@ type event struct {
 	took  time.Duration
 }
 
-// timeline is what is to be learnt yet, a heap by time. It holds what was under way
-// at one moment, however many payments there are.
+// timeline is what is still to be learned, a heap by time. It holds only what was in
+// progress at one moment, however many payments there are.
 type timeline struct {
 	events []event
 	seq    int
@@ -121,7 +121,7 @@ func (t *timeline) pop() event {
 	}
 }
 
-// learn tells health of everything until a moment.
+// learn applies every event until a moment to health.
 func (t *timeline) learn(h *routing.Health, until time.Time) {
 	for len(t.events) > 0 && !t.events[0].at.After(until) {
 		if e := t.pop(); e.began {
@@ -132,7 +132,7 @@ func (t *timeline) learn(h *routing.Health, until time.Time) {
 	}
 }
 
-// note puts a payment's tries on the timeline.
+// note adds a payment's tries to the timeline.
 func (t *timeline) note(p pay.Payment, rail acquirer.Rail) {
 	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {

@@ -1,10 +1,10 @@
-// Package replay runs past payments through other routing rules, and tells what
-// would have differed: in where they begin, in approvals and in cost.
+// Package replay runs past payments through other routing rules, and reports what would
+// have differed: where they begin, approvals and cost.
 //
-// What really happened at an account is taken for what would have happened there;
-// only what was never tried is estimated, and counted apart. It is pure, and is fed
-// payments one after another, twice, so that any number of them fits: a Survey first,
-// then the Replay. It is not what decides: that is internal/routing, which it calls
+// It assumes that an account's real result would have been its result in the replay. Only
+// tries that were never made are estimated, and they are counted separately. The package is
+// pure. It is fed the payments one after another, twice, so that any number fits: first a
+// Survey, then the Replay. It makes no routing decisions itself: it calls internal/routing
 // as a payment does.
 package replay
 
@@ -19,20 +19,19 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// Plan is rules, and the accounts that they apply to.
+// Plan is rules with the accounts to which they apply.
 type Plan struct {
 	Rules    routing.Rules
-	Accounts acquirer.Accounts // all, those that take nothing too, with their rails
+	Accounts acquirer.Accounts // all, with their rails, also those that accept no payments
 }
 
-// Config is what is compared.
+// Config is the two plans to compare.
 type Config struct {
 	InForce Plan
 	Changed Plan
-	// Since is when the period begins. What is fed from before it only tells how the
-	// accounts did.
+	// Since is when the period begins. Earlier payments only show how the accounts did.
 	Since    time.Time
-	Examples int // how many payments that begin elsewhere are told one by one
+	Examples int // how many payments that begin elsewhere are listed one by one
 }
 
 // Replay runs payments through two plans. Feed it in order of time.
@@ -66,8 +65,8 @@ func byID(list acquirer.Accounts) map[string]acquirer.Account {
 	return all
 }
 
-// Add replays a payment that really went through accounts of the operator's, or that
-// none of them served.
+// Add replays a payment that really used the operator's accounts, or that none of them
+// served.
 func (r *Replay) Add(p pay.Payment, rail acquirer.Rail) {
 	now := p.Times.Created
 	r.timeline.learn(r.health, now)
@@ -112,11 +111,11 @@ func (r *Replay) compare(p pay.Payment, rail acquirer.Rail, now time.Time) {
 }
 
 func (r *Replay) plan(of Plan, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
-	p.Attempts = nil // as it was when it was made
+	p.Attempts = nil // in its state when it was created
 	return r.health.Plan(of.Rules, of.Accounts.Serving(p.Scope, rail), p, rail, now)
 }
 
-// first is where a cascade begins, "" where nobody serves.
+// first is where a cascade begins, "" if no account serves.
 func first(c pay.Cascade) string {
 	if len(c.Routes) == 0 {
 		return ""
@@ -124,7 +123,7 @@ func first(c pay.Cascade) string {
 	return c.Routes[0].Provider
 }
 
-// began is where a payment really began, "" where nobody served.
+// began is where a payment really began, "" if no account served.
 func began(p pay.Payment) string {
 	if len(p.Attempts) == 0 {
 		return ""
@@ -132,13 +131,12 @@ func began(p pay.Payment) string {
 	return p.Attempts[0].Provider
 }
 
-// same reports whether two cascades go the same way: then what really happened is
-// what would have.
+// same reports whether two cascades are the same: then the real result is the result.
 func same(a, b pay.Cascade) bool {
 	return a.Budget == b.Budget && slices.EqualFunc(a.Routes, b.Routes, func(x, y pay.Route) bool { return x.Provider == y.Provider })
 }
 
-// spend adds up what providers asked, or would have. They ask for what is paid.
+// spend sums what providers charged, or would have charged. They charge for paid payments.
 func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) {
 	both := []*Sums{&r.report.Sums, sums}
 	if paid(p) {
@@ -155,7 +153,7 @@ func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) 
 			r.report.Unpriced.Real[account]++
 		}
 	}
-	share := int64(0) // of a million such payments that shoppers pay once they are taken
+	share := int64(0) // of a million such accepted payments, how many are paid
 	switch {
 	case paid(p):
 		share = million
@@ -163,7 +161,7 @@ func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) 
 		share = r.survey.paidShare(rail.Key)
 	}
 	for _, at := range way.steps {
-		likely := int64(at.took*float64(share) + 0.5) // of a million
+		likely := int64(at.took*float64(share) + 0.5) // in a million
 		if likely == 0 {
 			continue
 		}
@@ -215,8 +213,8 @@ func (r *Replay) account(id string) *AccountSums {
 	return of
 }
 
-// words of results, for people.
-var words = map[result]string{took: "took it", refused: "did not take it", ended: "refused it for good"}
+// words are names of results, for people.
+var words = map[result]string{took: "accepted it", refused: "did not accept it", ended: "refused it for good"}
 
 func example(p pay.Payment, rail acquirer.Rail, way path) Example {
 	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Price.Amount, Really: []string{}, Replayed: []string{}}
@@ -228,7 +226,7 @@ func example(p pay.Payment, rail acquirer.Rail, way path) Example {
 			e.Replayed = append(e.Replayed, at.account+" "+words[at.result])
 			continue
 		}
-		e.Replayed = append(e.Replayed, fmt.Sprintf("%s would take %.0f%% of such (estimated from %d tries)", at.account, 100*at.guess.took, at.guess.tries))
+		e.Replayed = append(e.Replayed, fmt.Sprintf("%s would accept %.0f%% of such (estimated from %d tries)", at.account, 100*at.guess.took, at.guess.tries))
 	}
 	return e
 }

@@ -147,10 +147,10 @@ func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 	if a.First != (Pair{8, 0}) || b.First != (Pair{0, 8}) || a.Tries.Real != 8 || b.Tries != (Pair{2, 8}) || b.Guessed != 6 || a.Taken.Real != 5 {
 		t.Errorf("a %+v, b %+v", a, b)
 	}
-	if e := r.Examples[4]; fmt.Sprint(e.Really, e.Replayed) != "[a did not take it b took it] [b took it]" {
+	if e := r.Examples[4]; fmt.Sprint(e.Really, e.Replayed) != "[a did not accept it b accepted it] [b accepted it]" {
 		t.Errorf("the fifth is told as %v", e)
 	}
-	if e := r.Examples[6]; fmt.Sprint(e.Really) != "[a refused it for good]" || e.Replayed[0] != "b would take 72% of such (estimated from 2 tries)" {
+	if e := r.Examples[6]; fmt.Sprint(e.Really) != "[a refused it for good]" || e.Replayed[0] != "b would accept 72% of such (estimated from 2 tries)" {
 		t.Errorf("the seventh is told as %v", e)
 	}
 	if again := run(Config{InForce: inForce, Changed: cheap}, 0, payments); !reflect.DeepEqual(again, r) {

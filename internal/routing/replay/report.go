@@ -10,22 +10,22 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Report is what would have differed.
+// Report is the differences.
 type Report struct {
 	Sums
-	Open        int64                                       // payments whose outcome nobody knows yet: left out
-	Unexplained int64                                       // that do not begin where they really did by the rules in force either
+	Open        int64                                       // payments whose outcome is not known yet: left out
+	Unexplained int64                                       // payments that even by the rules in force do not begin where they really did
 	Unpriced    struct{ Real, Replayed map[string]float64 } // paid at accounts without a price
 	Rails       []RailSums
 	Accounts    []AccountSums
 	Examples    []Example
 }
 
-// Sums are figures of some payments. A payment is known where every try that it would
-// make was really made, and estimated else.
+// Sums are numbers about some payments. A payment is known if every try that it would make
+// was really made; otherwise it is estimated.
 type Sums struct {
 	Payments  int64
-	Elsewhere int64 // begin at another account than by the rules in force
+	Elsewhere int64 // payments that begin at another account than by the rules in force
 	Known     struct{ Payments, Taken, Replayed int64 }
 	Estimated struct {
 		Payments, Taken   int64 // Taken: really
@@ -38,38 +38,38 @@ type Sums struct {
 	Cost      Money
 }
 
-// RailSums are those of a rail.
+// RailSums are the sums of a rail.
 type RailSums struct {
 	Rail string
 	Sums
 }
 
-// AccountSums are figures of an account.
+// AccountSums are the sums of an account.
 type AccountSums struct {
 	Account string
 	First   Pair // payments that begin there
 	Tries   Pair
 	Taken   Pair
 	Paid    Pair
-	Guessed float64 // of the tries replayed, those that are estimated
+	Guessed float64 // the part of the replayed tries that is estimated
 	Cost    Money
 }
 
-// Pair is a count as it was, and as it would have been.
+// Pair is a real count and its replayed value.
 type Pair struct {
 	Real     int64
 	Replayed float64
 }
 
-// Money is USD as it was, and as it would have been.
+// Money is USD, real and replayed.
 type Money struct {
 	Real      int64 // cents
 	known     int64 // cents
 	estimated int64 // thousandths of a cent
 }
 
-// add adds millionths of a cent: of what is known whole cents, and of the rest what a
-// sum of millions of payments has room for.
+// add adds millionths of a cent. The known part keeps whole cents; the estimated part keeps
+// as much precision as a sum of millions of payments has room for.
 func (m *Money) add(known bool, n int64) {
 	if known {
 		m.known += n / million
@@ -78,16 +78,16 @@ func (m *Money) add(known bool, n int64) {
 	m.estimated += n / 1000
 }
 
-// Was is what it really was.
+// Was is the real amount.
 func (m Money) Was() money.Amount { return usd(m.Real) }
 
-// Known is the part of what it would have been that is known.
+// Known is the known part of the replayed amount.
 func (m Money) Known() money.Amount { return usd(m.known) }
 
-// Estimated is the part that is estimated.
+// Estimated is the estimated part of the replayed amount.
 func (m Money) Estimated() money.Amount { return usd((m.estimated + 500) / 1000) }
 
-// Total is what it would have been.
+// Total is the replayed amount.
 func (m Money) Total() money.Amount { return m.Known().Add(m.Estimated()) }
 
 // Example is a payment that begins elsewhere.
@@ -127,14 +127,14 @@ func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
 	s.Failovers.Replayed += way.second
 }
 
-// Real is how many payments a provider really took.
+// Real is how many payments a provider really accepted.
 func (s Sums) Real() int64 { return s.Known.Taken + s.Estimated.Taken }
 
-// Replayed is how many it would have been.
+// Replayed is how many it would have accepted.
 func (s Sums) Replayed() float64 { return float64(s.Known.Replayed) + s.Estimated.Replayed }
 
-// Range is what Replayed may well be, at the least and at the most: accounts' rates
-// are only known as far as they were tried, and chance has its part.
+// Range is the probable lower and upper bound of Replayed: an account's rate is only as
+// certain as its tries are many, and chance plays a part.
 func (s Sums) Range() (low, high float64) {
 	e := s.Estimated
 	chance := 2 * math.Sqrt(e.spread)
@@ -142,7 +142,7 @@ func (s Sums) Range() (low, high float64) {
 	return float64(s.Known.Replayed) + low, float64(s.Known.Replayed) + high
 }
 
-// Report returns what the payments so far say.
+// Report returns the report on the payments so far.
 func (r *Replay) Report() Report {
 	told := r.report
 	for _, rail := range slices.Sorted(maps.Keys(r.rails)) {

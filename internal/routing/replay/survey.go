@@ -9,14 +9,14 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// prior is how many tries the rail's own rate is worth beside an account's: one with
-// few of its own is held to be like the others.
+// prior is how many tries the rail's own rate counts as, beside an account's: an account
+// with few tries is assumed to be like the others.
 const prior = 10
 
-// kind is what is estimated together.
+// kind is the tries that are estimated together.
 type kind struct{ account, rail, band string }
 
-// counts is how tries went.
+// counts are the results of tries.
 type counts struct{ tries, took, ended int64 }
 
 func (c *counts) add(r result) {
@@ -29,13 +29,13 @@ func (c *counts) add(r result) {
 	}
 }
 
-// Survey is how accounts did in a period, for estimates. It is the first look at the
+// Survey is how accounts did in a period, for estimates. It is the first pass over the
 // payments; the Replay is the second.
 type Survey struct {
 	kinds  map[kind]counts
 	rails  map[string]counts
 	times  map[kind]length64 // without band
-	shares map[string]counts // of a rail's payments: all that were taken, those paid
+	shares map[string]counts // for a rail's payments: all that were accepted, and those paid
 }
 
 // length64 is how long calls took.
@@ -44,12 +44,12 @@ type length64 struct {
 	n   int64
 }
 
-// NewSurvey returns one of no payments.
+// NewSurvey returns an empty survey.
 func NewSurvey() *Survey {
 	return &Survey{kinds: map[kind]counts{}, rails: map[string]counts{}, times: map[kind]length64{}, shares: map[string]counts{}}
 }
 
-// Add looks at a payment that really went through accounts of the operator's.
+// Add adds a payment that really used the operator's accounts.
 func (s *Survey) Add(p pay.Payment, rail acquirer.Rail) {
 	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
@@ -76,16 +76,16 @@ func (s *Survey) Add(p pay.Payment, rail acquirer.Rail) {
 	}
 }
 
-// guess is what an account would have made of a payment.
+// guess is the estimated result of a payment at an account.
 type guess struct {
-	took  float64 // how likely it would have taken it
-	wide  float64 // how far that may be off, either way
-	ended float64 // how likely its refusal would have been the last word
-	tries int64   // that it rests on
+	took  float64 // how probable it is that it accepts
+	wide  float64 // the error of took, in either direction
+	ended float64 // how probable it is that its refusal is final
+	tries int64   // on which it is based
 }
 
-// guess estimates from an account's own tries on the rail and band, drawn to the
-// rail's rate while they are few.
+// guess estimates from an account's own tries on the rail and band, pulled towards the
+// rail's rate if they are few.
 func (s *Survey) guess(account, rail, band string) guess {
 	of, all := s.kinds[kind{account, rail, band}], s.rails[rail]
 	n := float64(of.tries + prior)
@@ -96,7 +96,7 @@ func (s *Survey) guess(account, rail, band string) guess {
 	return g
 }
 
-// paidShare is how many of a million payments that are taken on a rail are paid.
+// paidShare is how many of a million accepted payments on a rail are paid.
 func (s *Survey) paidShare(rail string) int64 {
 	c := s.shares[rail]
 	if c.tries == 0 {

@@ -8,15 +8,15 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// million is a certainty, where chances meet money: a float never holds that.
+// million stands for certainty where probabilities meet money: a float never holds money.
 const million = 1_000_000
 
-// path is how a payment would have gone.
+// path is how a payment would have been tried.
 type path struct {
 	known    bool    // every try was really made
 	tries    float64 // on average
-	second   float64 // how likely a second one is made
-	likely   float64 // how likely it is taken
+	second   float64 // how probable a second try is
+	likely   float64 // how probable it is that it is accepted
 	low      float64
 	high     float64
 	variance float64
@@ -26,14 +26,14 @@ type path struct {
 // step is a try on a path.
 type step struct {
 	account string
-	reached float64 // how likely it comes to it
-	took    float64 // how likely it is taken here, all in all
+	reached float64 // how probable it is that this try is reached
+	took    float64 // how probable it is that it is accepted here, in total
 	known   bool
-	result  result // where it is known
-	guess   guess  // where it is not
+	result  result // if it is known
+	guess   guess  // if it is not
 }
 
-// lived is the path that a payment really went.
+// lived is the real path of a payment.
 func lived(p pay.Payment) path {
 	way := path{known: true, tries: float64(len(p.Attempts))}
 	if len(p.Attempts) > 1 {
@@ -50,15 +50,14 @@ func lived(p pay.Payment) path {
 	return way
 }
 
-// walk follows a cascade. A try that really was made went as it did; any other is
+// walk follows a cascade. A try that was really made has its real result; any other is
 // estimated.
 func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 	way := path{known: true}
-	// How likely it is that the cascade is still under way, and in the worst and best
-	// case.
+	// How probable it is that the cascade is still in progress: expected, worst and best case.
 	going, worst, best := 1.0, 1.0, 1.0
 	band := routing.Band(p.Price.Amount)
-	so := p // as far as it would have come
+	so := p // the payment at this point of the path
 	so.Attempts, so.Answered = nil, ""
 	now := p.Times.Created
 	for n, route := range c.Routes {
@@ -93,7 +92,7 @@ func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 	return way
 }
 
-// step adds a try, and returns how likely the cascade goes on after it.
+// step adds a try, and returns how probable it is that the cascade continues after it.
 func (way *path) step(at *step, going, worst, best float64) (float64, float64, float64) {
 	if at.known {
 		if at.result != took {
@@ -114,7 +113,7 @@ func (way *path) step(at *step, going, worst, best float64) (float64, float64, f
 	return going * on(g.took), worst * on(low), best * on(high)
 }
 
-// find returns the try that really was made at an account, -1 where there was none.
+// find returns the real try at an account, -1 if there was none.
 func find(p pay.Payment, account string) int {
 	for i, a := range p.Attempts {
 		if a.Provider == account {

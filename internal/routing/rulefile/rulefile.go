@@ -1,6 +1,5 @@
-// Package rulefile reads and writes the operator's routing rules as YAML, of which
-// JSON is a part. It knows the words of the file and nothing of what they do, which
-// is internal/routing.
+// Package rulefile reads and writes the operator's routing rules as YAML, of which JSON is
+// a subset. It knows the words of the file; internal/routing knows their meaning.
 package rulefile
 
 import (
@@ -21,12 +20,12 @@ import (
 // File is a file of rules.
 type File struct {
 	Rules    routing.Rules
-	Silent   bool               // it says nothing of rules, but of accounts
-	Accounts map[string]Account // what a replay takes to be otherwise, by id
+	Silent   bool               // it has nothing about rules, only about accounts
+	Accounts map[string]Account // the accounts' changes for a replay, by id
 }
 
-// Account is what a replay takes to be otherwise of a provider account, in the words
-// of cascada provider set. Nil is as it is.
+// Account is the changes of a provider account for a replay, in the words of cascada
+// provider set. Nil means no change.
 type Account struct {
 	Priority *int     `yaml:"priority"`
 	Price    Words    `yaml:"price"`
@@ -38,7 +37,7 @@ type Account struct {
 // Words is a word, or a list of them.
 type Words []string
 
-// UnmarshalYAML is for yaml.Unmarshaler.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		*w = Words{n.Value}
@@ -71,19 +70,19 @@ type Rail struct {
 	Explored *int          `yaml:"explored,omitempty" json:"explored,omitempty"`
 }
 
-// Read reads a file. What it says of accounts is not read further than that.
+// Read reads a file. It does not interpret the part about accounts.
 //
-// Errors: the lines that are wrong, and why.
+// Errors: which lines are wrong, and why.
 func Read(text []byte) (File, error) {
 	var file struct {
 		Text     `yaml:",inline"`
 		Accounts map[string]Account `yaml:"accounts"`
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true) // a misspelt rule is not the default
+	decoder.KnownFields(true) // a misspelt rule must not become the default
 	switch err := decoder.Decode(&file); {
 	case errors.Is(err, io.EOF):
-		return File{}, errors.New("it says nothing; cascada route reset takes rules back")
+		return File{}, errors.New("it is empty; cascada route reset removes the rules")
 	case err != nil:
 		return File{}, plain(err)
 	}
@@ -92,7 +91,7 @@ func Read(text []byte) (File, error) {
 	}
 	silent := reflect.ValueOf(file.Text).IsZero()
 	if silent && len(file.Accounts) == 0 {
-		return File{}, errors.New("it says nothing; cascada route reset takes rules back")
+		return File{}, errors.New("it is empty; cascada route reset removes the rules")
 	}
 	rules, err := file.rules()
 	if err != nil {
@@ -108,7 +107,7 @@ func (t Text) rules() (routing.Rules, error) {
 			rules.Rails = map[string]routing.Rule{}
 		}
 		if len(r.Accounts) == 0 {
-			r.Accounts = nil // an empty list says as little as none
+			r.Accounts = nil // an empty list means the same as none
 		}
 		rules.Rails[rail] = routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
 	}
@@ -116,15 +115,15 @@ func (t Text) rules() (routing.Rules, error) {
 		return rules, nil
 	}
 	if t.Budget.Attempts != nil {
-		// Zero is how rules say that they say nothing.
+		// In Rules, zero means that nothing is set.
 		if rules.Budget.Attempts = *t.Budget.Attempts; rules.Budget.Attempts == 0 {
-			return rules, errors.New("budget: 0 attempts: a payment wants one")
+			return rules, errors.New("budget: 0 attempts: a payment needs at least one")
 		}
 	}
 	if t.Budget.Time != "" {
 		d, err := time.ParseDuration(t.Budget.Time)
 		if err != nil || d == 0 {
-			return rules, fmt.Errorf("budget: %q is no time: want such as 30s", t.Budget.Time)
+			return rules, fmt.Errorf("budget: %q is not a duration: want such as 30s", t.Budget.Time)
 		}
 		rules.Budget.Time = d
 	}
@@ -152,7 +151,7 @@ func New(r routing.Rules) Text {
 	return t
 }
 
-// Write returns the text that Read reads, rails in order.
+// Write returns the text for Read, with rails in order.
 func Write(r routing.Rules) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -164,12 +163,12 @@ func Write(r routing.Rules) ([]byte, error) {
 }
 
 var (
-	// A name and a value may be empty or of more lines, and a tag may be anybody's own.
+	// A name and a value may be empty or have several lines, and a tag may be any text.
 	unknownField = regexp.MustCompile(`(?s)field (.*) not found in type .+`)
 	wrongType    = regexp.MustCompile("(?s)cannot unmarshal !*(map|seq)?.*?(`(.*)`)? into (.+)")
 )
 
-// plain tells errors in the file's words, without the names of our types.
+// plain turns errors into the file's words, without the names of our types.
 func plain(err error) error {
 	var wrong *yaml.TypeError
 	if !errors.As(err, &wrong) {

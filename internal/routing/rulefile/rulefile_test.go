@@ -58,7 +58,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		for _, form := range []string{string(text), string(asJSON)} {
 			file, err := Read([]byte(form))
 			if reflect.DeepEqual(rules, routing.Rules{}) {
-				if err == nil || !strings.Contains(err.Error(), "it says nothing") {
+				if err == nil || !strings.Contains(err.Error(), "it is empty") {
 					t.Errorf("nothing was read as %+v, %v", file, err)
 				}
 				continue
@@ -84,9 +84,9 @@ func TestAccountsMayBeTakenToBeOtherwise(t *testing.T) {
 // Every mistake is told with its line, in the file's words.
 func TestMistakesNameTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                       "it says nothing",
-		"# a comment\n":                          "it says nothing",
-		"{}":                                     "it says nothing",
+		"":                                       "it is empty",
+		"# a comment\n":                          "it is empty",
+		"{}":                                     "it is empty",
 		"order: priority\nordr: x\n":             `line 2: there is no field "ordr" here`,
 		"rails:\n  pix.BRA:\n    accunts: [a]\n": `line 3: there is no field "accunts" here`,
 		"budget:\n  attempts: many\n":            `line 2: "many" is not a whole number`,
@@ -96,8 +96,8 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"order: [a]\n":                           "line 1: a list is not a word",
 		"accounts:\n  a: {enabled: 3}\n":         `line 2: "3" is not true or false`,
 		"budget: {attempts: 0}\n":                "budget: 0 attempts",
-		"budget: {time: 30}\n":                   `budget: "30" is no time: want such as 30s`,
-		"budget: {time: 0s}\n":                   `budget: "0s" is no time`,
+		"budget: {time: 30}\n":                   `budget: "30" is not a duration: want such as 30s`,
+		"budget: {time: 0s}\n":                   `budget: "0s" is not a duration`,
 		"order: random\n":                        `there is no order "random"`,
 		"order: priority\norder: least_cost\n":   "line 2",
 		"order: priority\n---\norder: x\n":       "more than one document",
