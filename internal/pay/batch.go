@@ -12,24 +12,24 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// BatchPrefix begins the id of every batch of payouts.
+// BatchPrefix begins the id of a batch of payouts.
 const BatchPrefix = "bat_"
 
-// MostLines is how many payouts a batch has at the most.
+// MostLines is the largest number of payouts in a batch.
 const MostLines = 2_000
 
-// BatchStatus is where a batch of payouts stands.
+// BatchStatus is the state of a batch of payouts.
 type BatchStatus string
 
 // States of a batch.
 const (
-	BatchMade      BatchStatus = "made"      // its file is written, and nobody has it
-	BatchApproved  BatchStatus = "approved"  // by another operator: the file may leave
-	BatchExported  BatchStatus = "exported"  // somebody has the file, and the bank perhaps
-	BatchDissolved BatchStatus = "dissolved" // before its file left: the payouts wait for another one
+	BatchMade      BatchStatus = "made"      // its file is written and was not exported
+	BatchApproved  BatchStatus = "approved"  // another operator approved it: the file may be exported
+	BatchExported  BatchStatus = "exported"  // an operator has the file; the bank may have it too
+	BatchDissolved BatchStatus = "dissolved" // its file was never exported: the payouts wait for another batch
 )
 
-// Batch is payouts of one account that leave in one file.
+// Batch is a group of payouts of one account that leave in one file.
 type Batch struct {
 	ID       string // bat_…
 	Version  int64
@@ -42,35 +42,37 @@ type Batch struct {
 	Lines    int
 	Total    money.Amount
 	Checksum string // SHA-256 of the file, hex
-	File     []byte // sealed, bound to Secret
-	// MadeBy, ApprovedBy and EndedBy are operators: who made it is not who approves it.
+	File     []byte // encrypted, bound to Secret
+	// MadeBy, ApprovedBy and EndedBy are operators. MadeBy and ApprovedBy are different people.
 	MadeBy     string
 	ApprovedBy string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	ExportedAt time.Time // the first time
+	ExportedAt time.Time // of the first export
 }
 
-// Secret names what the sealed file belongs to.
+// Secret names what the encrypted file belongs to.
 func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID }
 
-// Scope is whose audit log a batch's acts stand in: it has payouts of many merchants.
+// Scope is the scope of the audit log in which a batch's acts are written. A batch has payouts of
+// many merchants, so its scope has no merchant.
 func (b Batch) Scope() tenant.Scope { return tenant.Scope{Live: b.Live} }
 
-// LineReference is what a bank's file calls a line of a batch, numbered from 1: 16 letters and digits.
-// Those of two accounts differ, so that an answer which is read for the wrong one names no line there.
+// LineReference is the name of a line of the batch in the bank's file: 16 letters and digits. Lines
+// are numbered from 1. References of different accounts differ, so an answer that is read for the
+// wrong account matches no line.
 func (b Batch) LineReference(line int) string {
 	sum := sha256.Sum256([]byte(b.Account))
 	mark := strings.ToUpper(base32.HexEncoding.EncodeToString(sum[:2])[:3])
 	return fmt.Sprintf("P%s%06dL%05d", mark, b.Number, line)
 }
 
-// LineNumber counts an account's lines in seven digits, which is all that SPEI has room for.
+// LineNumber numbers an account's lines in seven digits, the most that SPEI allows.
 func (b Batch) LineNumber(line int) int { return (b.Number*MostLines+line-1)%9_999_999 + 1 }
 
-// Approve lets a batch's file leave.
+// Approve allows the export of a batch's file.
 //
-// Errors: conflict_state: it is not waiting for that, or the operator made it himself.
+// Errors: conflict_state if it does not wait for approval, or if the same operator made it.
 func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade {
 		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
@@ -83,17 +85,17 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	return b.move(BatchApproved, operator, now)
 }
 
-// person is who an operator is, whichever machine he is at and whatever he does it as: "ana" of
-// "ana as root@host".
+// person returns who an operator is, without the machine and the system account: "ana" for "ana as
+// root@host".
 func person(operator string) string {
 	name, _, _ := strings.Cut(operator, "@")
 	name, _, _ = strings.Cut(name, " as ")
 	return name
 }
 
-// Export notes that the file has left.
+// Export records that the file was exported.
 //
-// Errors: conflict_state: nobody approved it.
+// Errors: conflict_state if it was not approved.
 func (b Batch) Export(now time.Time) (Batch, Change, error) {
 	switch b.Status {
 	case BatchExported:
@@ -105,9 +107,9 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 	return b, Change{}, b.conflict("export", "the file leaves once another operator has approved it")
 }
 
-// Dissolve takes its payouts out of a batch whose file never left.
+// Dissolve frees the payouts of a batch whose file was never exported.
 //
-// Errors: conflict_state.
+// Errors: conflict_state if it was exported.
 func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade && b.Status != BatchApproved {
 		return b, Change{}, b.conflict("dissolve", "a batch whose file has left cannot be dissolved: the bank may have it")
@@ -136,7 +138,7 @@ func (w Withdrawal) Batchable(account string) bool {
 	return w.Status == WithdrawalProcessing && w.Provider == account && w.Batch == ""
 }
 
-// InBatch puts a withdrawal into a batch, under the line's reference.
+// InBatch adds a withdrawal to a batch under the line's reference.
 func (w Withdrawal) InBatch(b Batch, reference string, now time.Time) Withdrawal {
 	w = w.next(now)
 	w.Batch, w.ProviderRef = b.ID, reference
