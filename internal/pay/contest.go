@@ -21,7 +21,7 @@ func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	verdict := d.contest(n, ids)
-	if verdict == Ignored && d.moved { // it freed money for other news that was held back
+	if verdict == Ignored && d.moved { // news that was held back has been applied
 		verdict = Applied
 	}
 	next, change := d.done()
@@ -164,7 +164,7 @@ func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 		}
 		return Ignored
 	case n.Ruling == "":
-		return Mismatched // the same end again, or of another instance: the two cannot be told apart
+		return Mismatched // the same dispute, or another one: they cannot be told apart
 	case n.Ruling.status().Pays() == c.Status.Pays():
 		return Ignored
 	}
