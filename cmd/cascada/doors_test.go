@@ -168,7 +168,7 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 		return ""
 	}
 	u.fails(t, "a restricted key has some rights", "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted")
-	u.fails(t, `there is no right "fly"`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
+	u.fails(t, `"fly" is not a right`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
 	reader := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--kind", "restricted", "--rights", "read"))
 	if status, reply := s.call("POST", "/payments", reader, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); !works(reader) || status != http.StatusForbidden {
 		t.Errorf("a key that may read: POST /payments %d %v", status, reply)

@@ -232,7 +232,7 @@ func TestMistakesAboutProvidersAreNamed(t *testing.T) {
 		"a missing credential":         {[]string{"provider", "add", "plain", "--credential", "apiKey=env:KEY"}, "webhookSecret: is required"},
 		"an id twice":                  {good, "an id is used once"},
 		"a price that is none":         {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is no price`},
-		"limits that are none":         {[]string{"provider", "set", "bank", "--limit", "5"}, `"5" are no limits`},
+		"limits that are none":         {[]string{"provider", "set", "bank", "--limit", "5"}, `"5" is not a limit`},
 		"a rail that it has not":       {[]string{"provider", "set", "bank", "--rail", "card.BRA"}, `"card.BRA"`},
 		"plain http elsewhere":         {[]string{"provider", "set", "bank", "--base-url", "http://bank.example"}, "over https"},
 		"nothing to rotate":            {[]string{"provider", "rotate", "bank"}, "no credential was given"},

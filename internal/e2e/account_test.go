@@ -366,13 +366,13 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"a provider is called over https":         func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
 			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
 			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
-			"pix.BRA has terms and is not on": func(n *acquiring.NewAccount) {
+			"pix.BRA has terms, but is not on": func(n *acquiring.NewAccount) {
 				n.Rails, n.Terms = []string{"spei.MEX"}, []acquirer.RailTerms{{Rail: "pix.BRA"}}
 			},
-			"the limits of all rails are none: BRL:5-1": func(n *acquiring.NewAccount) {
+			"the limits of all rails are invalid: BRL:5-1": func(n *acquiring.NewAccount) {
 				n.Terms = []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is not one: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
+			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
 			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
 			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]acquirer.RailTerms, 2) },
 		} {

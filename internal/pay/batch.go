@@ -78,7 +78,7 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
 	}
 	if person(operator) == person(b.MadeBy) {
-		err := b.conflict("approve", "who made the batch does not approve it: another operator has to")
+		err := b.conflict("approve", "the operator who made the batch cannot approve it: another operator must")
 		err.Details.Reason = "same_operator"
 		return b, Change{}, err
 	}
@@ -104,7 +104,7 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 		b.ExportedAt = now
 		return b.move(BatchExported, b.ApprovedBy, now)
 	}
-	return b, Change{}, b.conflict("export", "the file leaves once another operator has approved it")
+	return b, Change{}, b.conflict("export", "the file can be exported once another operator has approved it")
 }
 
 // Dissolve frees the payouts of a batch whose file was never exported.
@@ -112,7 +112,7 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 // Errors: conflict_state if it was exported.
 func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade && b.Status != BatchApproved {
-		return b, Change{}, b.conflict("dissolve", "a batch whose file has left cannot be dissolved: the bank may have it")
+		return b, Change{}, b.conflict("dissolve", "a batch whose file was exported cannot be dissolved: the bank may have it")
 	}
 	next, change, err := b.move(BatchDissolved, b.ApprovedBy, now)
 	for _, w := range of {

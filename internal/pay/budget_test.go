@@ -22,15 +22,15 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		tries   int
 		stop    string
 	}{
-		{"attempts", cardRail(), seconds(1, 2), []Outcome{down, down}, 2, "budget: 2 tries"},
-		{"time", cardRail(), seconds(30), []Outcome{down}, 1, "budget: no try begins 30s"},
+		{"attempts", cardRail(), seconds(1, 2), []Outcome{down, down}, 2, "budget: at most 2 attempts"},
+		{"time", cardRail(), seconds(30), []Outcome{down}, 1, "budget: no attempt begins later than 30s"},
 		{"within its time", cardRail(), seconds(29), []Outcome{down}, 2, ""},
-		{"a card after an unknown outcome", cardRail(), seconds(1, 31), []Outcome{unknown, missing}, 1, "budget: no try begins 30s"},
-		{"a voucher whose shopper waits", pixRail(), seconds(30), []Outcome{down}, 1, "budget: no try begins 30s"},
+		{"a card after an unknown outcome", cardRail(), seconds(1, 31), []Outcome{unknown, missing}, 1, "budget: no attempt begins later than 30s"},
+		{"a voucher whose shopper waits", pixRail(), seconds(30), []Outcome{down}, 1, "budget: no attempt begins later than 30s"},
 		{"a voucher after an unknown outcome", pixRail(), seconds(1, 31), []Outcome{unknown, missing}, 2, ""},
 		{"a voucher after a crash", pixRail(), seconds(46), []Outcome{missing}, 2, ""},
-		{"a voucher after a crash, tries used up", pixRail(), seconds(46, 47), []Outcome{missing, down}, 2, "budget: 2 tries"},
-		{"a voucher that could not be paid any more", pixRail(), []time.Duration{time.Second, pixRail().Window}, []Outcome{unknown, missing}, 1, "budget: the time in which"},
+		{"a voucher after a crash, tries used up", pixRail(), seconds(46, 47), []Outcome{missing, down}, 2, "budget: at most 2 attempts"},
+		{"a voucher that could not be paid any more", pixRail(), []time.Duration{time.Second, pixRail().Window}, []Outcome{unknown, missing}, 1, "budget: the payment's window is over"},
 		{"a hard decline is no matter of budgets", cardRail(), seconds(40), []Outcome{{Kind: Declined, Code: problem.CardDeclined}}, 1, ""},
 	} {
 		p := sent(t, c.rail, 1000)

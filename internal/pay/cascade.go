@@ -155,7 +155,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
 			stop := p.Spent(c.Budget, now)
 			if p.Holds() {
-				stop = "money of another amount came: nobody else asks the shopper for more"
+				stop = "another amount arrived: the shopper is not asked to pay more"
 			}
 			if stop == "" {
 				p = p.try(next, now)
@@ -183,7 +183,7 @@ func (p Payment) misfits(o Outcome) bool {
 const amountMismatch = "amount_mismatch"
 
 func otherAmount() Failure {
-	return Failure{Code: amountMismatch, Message: "another amount was paid than was asked for"}
+	return Failure{Code: amountMismatch, Message: "the amount that was paid differs from the payment's"}
 }
 
 // hold keeps a payment open whose provider answers that another amount was paid. The answer is kept
@@ -222,13 +222,13 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 	since := now.Sub(p.Times.Created)
 	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
-		return fmt.Sprintf("budget: %d tries are all there are", b.Attempts)
+		return fmt.Sprintf("budget: at most %d attempts", b.Attempts)
 	case !p.Way.Sync && resumed:
 		if p.Way.Window > 0 && since >= p.Way.Window {
-			return "budget: the time in which the shopper could have paid is over"
+			return "budget: the payment's window is over"
 		}
 	case b.Time > 0 && since >= b.Time:
-		return fmt.Sprintf("budget: no try begins %s after the payment was made", b.Time)
+		return fmt.Sprintf("budget: no attempt begins later than %s after the payment was made", b.Time)
 	}
 	return ""
 }
@@ -362,7 +362,7 @@ func (p Payment) Refusal() error {
 	case p.Answered == Pending && p.Challenged:
 		details.RedirectURL = p.Page.FormURL
 		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
-			Message: "the card's issuer wants the shopper to confirm: send them to details.redirectUrl"}
+			Message: "the card's issuer wants the shopper to confirm the payment: send the shopper to details.redirectUrl"}
 	case p.Answered != Failed || p.Failure == nil:
 		return nil
 	case p.Failure.Code == string(problem.CascadeExhausted):

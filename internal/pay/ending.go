@@ -94,7 +94,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		return p, Change{Payments: []Payment{p}}
 	}
 	p = p.lapse(now).answer()
-	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is asked on"}
+	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
 	return p.finish(from, now)
 }
 
@@ -227,7 +227,7 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil
 	}
-	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
 		Details: problem.Details{From: string(w.Status), Action: string(word)}}
 }
 
@@ -246,7 +246,7 @@ func (p Payment) Denied(order int, o Outcome, now time.Time) (Change, bool) {
 	}
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
-		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; by the operator's word it is paid", p.Reference(order), o.Kind),
+		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
 	return Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}, true
 }

@@ -31,7 +31,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 		return p, problem.New(problem.ConflictState, "it is "+string(p.Status))
 	}
 	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
-		return p, problem.New(problem.ConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
+		return p, problem.New(problem.ConflictState, "its provider is still queried about it: for a week, or for a month if it does not answer")
 	}
 	if !p.Erased.IsZero() {
 		now = p.Erased // also erases data that came since

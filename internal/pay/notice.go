@@ -288,7 +288,7 @@ func LastOpen(told []Receipt, one Receipt) bool {
 func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) Receipt {
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
-		Body: fmt.Appendf(nil, "asked about, the provider says that %s were paid", o.Local),
+		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),
 	}
 	if verdict == Mismatched {
 		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)

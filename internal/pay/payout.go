@@ -213,7 +213,7 @@ func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (C
 	}
 	told := PayoutNotice{
 		ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Reference: then.Reference(), Outcome: o,
-		Body: fmt.Appendf(nil, "asked about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),
+		Body: fmt.Appendf(nil, "when queried about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),
 	}
 	if w.Status == WithdrawalProcessing && told.Reference == w.Reference() && !w.misfits(o) {
 		return Change{}, false

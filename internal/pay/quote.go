@@ -55,10 +55,10 @@ type RateTerms struct {
 func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (Quote, RateVerdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
-		return q, "", problem.Field(problem.InvalidRequest, "currency", "a US dollar is a US dollar: USD has no rate to set")
+		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
 	}
 	if r.At.After(now) {
-		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s is of a time that has not come: %s", r.Currency, r.At.Format(time.RFC3339)))
+		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s has a time in the future: %s", r.Currency, r.At.Format(time.RFC3339)))
 	}
 	present := q.Rate
 	if present.IsZero() {

@@ -62,7 +62,7 @@ func (r Recovery) Active(now time.Time) bool {
 func (r Recovery) BeginRecovery(from, to time.Time, by string, now time.Time) (Recovery, Change, error) {
 	switch {
 	case from.IsZero():
-		return r, Change{}, fmt.Errorf("say to which moment the database was put back")
+		return r, Change{}, fmt.Errorf("say to which time the database was restored")
 	case !to.IsZero() && !from.Before(to), from.After(now):
 		return r, Change{}, fmt.Errorf("the lost window ends before it begins")
 	}
@@ -126,12 +126,12 @@ func (r Recovery) End(accounts []string, found []Found, waiting bool) (Recovery,
 	}
 	for _, a := range accounts {
 		if r.Covered[a] == "" {
-			return r, Change{}, fmt.Errorf("nobody has told what account %s did in the window: cascada recover list --provider %s --report FILE, or recover cover %s", a, a, a)
+			return r, Change{}, fmt.Errorf("it is not known what account %s did in the window: use cascada recover list --provider %s --report FILE, or recover cover %s", a, a, a)
 		}
 	}
 	i := slices.IndexFunc(found, func(f Found) bool { return f.Open() && f.Kind != FoundCharge })
 	if i >= 0 && !waiting {
-		return r, Change{}, fmt.Errorf("%s %s was found and nothing stands for it here: the merchant has its money a second time. Close it, or let it wait for its request to be repeated (--waiting)", found[i].Kind, found[i].ID())
+		return r, Change{}, fmt.Errorf("%s %s was found, and the books have nothing for it: the merchant has its money twice. Close it, or let it wait until its request is repeated (--waiting)", found[i].Kind, found[i].ID())
 	}
 	r.Version++
 	r.State, r.Until = RecoveryGuarded, r.To.Add(guardFor)
@@ -264,7 +264,7 @@ func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Chan
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
 		return c, change, false, nil
 	case c.Status.Terminal():
-		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d refunds of it", c.Status, c.Call.Round))
+		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d rounds of its refund", c.Status, c.Call.Round))
 	case !c.Calling():
 		sent, _, err := c.Resolve(p, Approve, PartyOperator, foundWhy, now)
 		if err != nil {

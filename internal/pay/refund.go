@@ -115,7 +115,7 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, problem.Beyond("", "the refund takes %s out of the balance, and there are %s for it: refund less, or wait for more to come in; GET /me/balance shows it",
+		return d, problem.Beyond("", "the refund needs %s from the balance, which has %s for it: refund less, or wait for more money; GET /me/balance shows the balance",
 			parts.held(), d.reserve+d.available+max(0, have[ledger.Pending]-owed))
 	}
 	if rest > 0 {
@@ -141,7 +141,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "nothing of the payment is left to refund: read its refundedAmountLocal, which is all that was paid")
+		return conflict("fully_refunded", "the payment is fully refunded: its refundedAmountLocal is all that was paid")
 	}
 	if n.Amount.IsNegative() {
 		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")

@@ -177,7 +177,7 @@ func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 		taker, _ := p.Taker(c)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "asked about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
+			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
 		}
 		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
 	}

@@ -227,7 +227,7 @@ func (p Payment) CheckChange() error {
 		return &problem.Error{Code: problem.ConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
 			Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	case p.Holds():
-		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has come, or may have: it cannot be called off",
+		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has arrived, or may have: it cannot be called off",
 			Details: problem.Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
 	}
 	return nil
@@ -250,7 +250,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 		return next, change, nil
 	case Lapsed, Missing, Awaiting:
 	default:
-		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not say that the charge has ended: the payment stays as it is; try again",
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that the charge has ended: the payment is unchanged; try again",
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p

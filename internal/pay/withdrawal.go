@@ -126,7 +126,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
 	}
 	if amount.Minor > have[ledger.Available] {
-		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than what is available: withdraw at most %s", amount.Minor, have[ledger.Available])
+		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance: withdraw at most %s", amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,

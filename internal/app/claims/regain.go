@@ -41,7 +41,7 @@ func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.Ne
 func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
-		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
+		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
 	_, opened, _, err := rf.OpenRefund(ctx, p, n, nil, by, i, cause)

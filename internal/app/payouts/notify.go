@@ -59,7 +59,7 @@ func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutN
 			return nil
 		}
 		if err == nil && verdict == pay.Mismatched {
-			po.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
+			po.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
 		}
 		return err
 	})

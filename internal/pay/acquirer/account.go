@@ -97,15 +97,15 @@ func (a Account) Check() error {
 		}
 		seen[t.Rail] = true
 		if t.Rail != "" && len(a.Rails) > 0 && !RailIn(a.Rails, t.Rail) {
-			add(path+".rail", "%s has terms and is not on", t.Rail)
+			add(path+".rail", "%s has terms, but is not on", t.Rail)
 		}
 		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > MaxAmount) {
-			add(path+".price", "the price of %s is not one: %s", t.where(), t.Fee)
+			add(path+".price", "the price of %s is invalid: %s", t.where(), t.Fee)
 		}
 		for n, l := range t.Limits {
 			at := fmt.Sprintf("%s.limits[%d]", path, n)
 			if l.Min < 0 || l.Max < max(l.Min, 1) {
-				add(at, "the limits of %s are none: %s", t.where(), l)
+				add(at, "the limits of %s are invalid: %s", t.where(), l)
 			}
 			if slices.ContainsFunc(t.Limits[:n], func(o Limit) bool { return o.Currency == l.Currency }) {
 				add(at, "%s has limits in %s twice", t.where(), l.Currency)
@@ -277,7 +277,7 @@ func (a Account) Refuses(s tenant.Scope, rail Rail) string {
 	case !RailIn(a.Rails, rail.Key):
 		return "does not serve " + rail.Key
 	case len(a.limits(rail)) == 0:
-		return "has limits that leave nothing of the rail's"
+		return "has limits outside the rail's"
 	}
 	return ""
 }
@@ -372,9 +372,9 @@ func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
 		}
 	}
 	if most > 0 && (least == math.MaxInt64 || net.Minor-most <= least-net.Minor) {
-		return problem.Field(problem.AmountAboveMaximum, "amount", fmt.Sprintf("at most %s are paid out to this wallet at a time, and the fee comes on top", money.New(most, money.USD)))
+		return problem.Field(problem.AmountAboveMaximum, "amount", fmt.Sprintf("a payout to this wallet is at most %s, and the fee comes on top", money.New(most, money.USD)))
 	}
-	return problem.Field(problem.AmountBelowMinimum, "amount", fmt.Sprintf("at least %s are paid out to this wallet, and the fee comes on top", money.New(least, money.USD)))
+	return problem.Field(problem.AmountBelowMinimum, "amount", fmt.Sprintf("a payout to this wallet is at least %s, and the fee comes on top", money.New(least, money.USD)))
 }
 
 // First is the account that is tried first for an amount: ordered by priority, then by fee, then by

@@ -18,7 +18,7 @@ type Limit struct {
 
 // ParseLimit reads limits in major units, as people write them: "BRL:1-5000".
 func ParseLimit(text string) (Limit, error) {
-	bad := fmt.Errorf("%q are no limits: want CURRENCY:MIN-MAX such as BRL:1-5000", text)
+	bad := fmt.Errorf("%q is not a limit: use CURRENCY:MIN-MAX, such as BRL:1-5000", text)
 	name, bounds, ok := strings.Cut(text, ":")
 	low, high, both := strings.Cut(bounds, "-")
 	if !ok || !both {
@@ -69,7 +69,7 @@ func (l Limit) Check(local money.Amount) error {
 func (l Limit) Untaken(local money.Amount) error {
 	return &problem.Error{
 		Code: problem.AmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
+		Message: fmt.Sprintf("no provider of this payment method accepts %s: use a whole amount, or another payment method", local),
 		Details: problem.Details{Limit: &problem.LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
 	}
 }

@@ -84,7 +84,7 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	case !r.From.Before(end):
 		return r, problem.Field(problem.InvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
 	case end.Sub(r.From) > ReplaySpan:
-		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
+		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers at most 31 days: split a longer time into several replays")
 	}
 	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
 	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now

@@ -39,7 +39,7 @@ func ParseRights(text string) (rights []Right, err error) {
 			continue
 		}
 		if !slices.Contains(Rights(), Right(word)) {
-			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("there is no right %q: want some of %s", word, WriteRights(Rights())))
+			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("%q is not a right: use some of %s", word, WriteRights(Rights())))
 		}
 		given[Right(word)] = true
 	}
@@ -73,5 +73,5 @@ func (k Key) May(r Right) bool {
 
 // NoRight is the error for an action that the key may not do.
 func NoRight(r Right) error {
-	return &problem.Error{Code: problem.Forbidden, Message: "this key has no right to this: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
+	return &problem.Error{Code: problem.Forbidden, Message: "this key lacks a right: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
 }
