@@ -67,7 +67,7 @@ func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
 		"a proxy's name":     {[]string{"--trusted-proxies", "proxy.example"}, "trusted-proxies"},
 		"a bad redis":        {[]string{"--redis", "localhost"}, "redis://"},
 		"a bad feed":         {[]string{"--fx-url", "rates"}, "absolute https URL"},
-		"no age":             {[]string{"--fx-max-age", "1h"}, "warned of before"},
+		"no age":             {[]string{"--fx-max-age", "1h"}, "the warning must come before"},
 	} {
 		_, log, code := u.with("CASCADA_RATE_LIMIT=on").run(t, append([]string{"serve"}, c.args...)...)
 		if code == 0 || !strings.Contains(log, c.want) {

@@ -67,7 +67,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
 		}
 		for _, v := range e.Accounts {
-			if (v.Verdict == "is not one that the routing rules list for pix.BRA") != (v.Account == "bank-2") {
+			if (v.Verdict == "is not in the routing rules' list for pix.BRA") != (v.Account == "bank-2") {
 				t.Errorf("of %s it says %q", v.Account, v.Verdict)
 			}
 		}
