@@ -16,7 +16,7 @@ import (
 
 // Event reads one of a shop's events.
 //
-// Errors: event_not_found, also for another shop's.
+// Errors: event_not_found, also for another shop's event.
 func (w *Webhooks) Event(ctx context.Context, scope tenant.Scope, id string) (store.Event, error) {
 	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
@@ -29,10 +29,10 @@ func (w *Webhooks) Event(ctx context.Context, scope tenant.Scope, id string) (st
 	return e, err
 }
 
-// Events lists a shop's events, newest first, and counts what the filter selects. A checkout
+// Events lists a shop's events, newest first, with the number that the filter selects. A checkout
 // session is named by its token.
 //
-// Errors: invalid_request for an event to go on after that there is not.
+// Errors: invalid_request for an unknown cursor.
 func (w *Webhooks) Events(ctx context.Context, scope tenant.Scope, f store.EventFilter) ([]store.Event, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := w.Store.Sessions.ByHash(ctx, w.Vault.Hash(f.Object))
@@ -43,7 +43,7 @@ func (w *Webhooks) Events(ctx context.Context, scope tenant.Scope, f store.Event
 			return nil, 0, nil
 		}
 	}
-	if !base.Storable(f.Object) { // so it is nobody's
+	if !base.Storable(f.Object) { // an id that cannot be stored does not exist
 		return nil, 0, nil
 	}
 	if !base.Storable(f.After) {
@@ -65,17 +65,17 @@ func noEvent() error {
 		"there is no such event: send the nextCursor of the page before, or leave "+base.CursorParam+" out to begin anew")
 }
 
-// NewReplay asks for the events of a time to be sent again.
+// NewReplay asks to send the events of a span of time again.
 type NewReplay struct {
 	hook.Replay // From, To and Types
 	Idempotency base.Idempotency
 }
 
-// ReplaySpan begins to send the events of a time to an endpoint again. While a replay runs,
-// the same request gets it.
+// ReplaySpan starts to send the events of a span of time to an endpoint again. While a replay runs,
+// the same request returns it.
 //
-// Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
-// or that another replay runs to.
+// Errors: webhook_not_found, invalid_request, conflict_state for a disabled endpoint, or if another
+// replay to it runs.
 func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (hook.Replay, error) {
 	return base.Decide(func() (hook.Replay, error) {
 		sub, err := w.Subscription(ctx, scope, subscription)
@@ -136,7 +136,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope tena
 	})
 }
 
-// keepOnce lets a key stand for what is there already.
+// keepOnce binds a key to an object that exists already.
 func (w *Webhooks) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idempotency, object string) error {
 	once := i.Guard(scope, object, w.TimeOf(scope))
 	if once == nil {
@@ -149,7 +149,7 @@ func (w *Webhooks) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idem
 	return err
 }
 
-// timeFormat is how the audit log tells a time.
+// timeFormat is the format of times in the audit log.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
 func eventNames(types []hook.EventType) (names []string) {
@@ -178,9 +178,9 @@ func (w *Webhooks) Replaying(ctx context.Context, scope tenant.Scope, subscripti
 	return r, err
 }
 
-// Replays lists the replays to one of a shop's endpoints, newest first, and counts them.
+// Replays lists the replays to one of a shop's endpoints, newest first, with their number.
 //
-// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+// Errors: webhook_not_found, invalid_request for an unknown cursor.
 func (w *Webhooks) Replays(ctx context.Context, scope tenant.Scope, subscription string, page store.Page) ([]hook.Replay, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
@@ -195,8 +195,8 @@ func (w *Webhooks) Replays(ctx context.Context, scope tenant.Scope, subscription
 	return w.Store.Replays.List(ctx, scope, sub.ID, page)
 }
 
-// StopReplay stops a replay. What it has begun is delivered all the same; one that is stopped stays
-// as it is.
+// StopReplay stops a replay. Deliveries that it has begun continue. A stopped replay does not
+// change.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
 func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
@@ -219,8 +219,9 @@ func (w *Webhooks) StopReplay(ctx context.Context, by base.Principal, scope tena
 	})
 }
 
-// stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
-// looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
+// stillReplaying stops the replay that runs to an endpoint which is about to be enabled. The replay
+// has not checked since the endpoint was disabled, so it does not know that its due deliveries were
+// given up (EVT-17).
 func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
 	r, err := w.Store.Replays.Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
@@ -235,7 +236,7 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]h
 	return []hook.Replay{r}, nil
 }
 
-// stopFor stops a replay that runs.
+// stopFor stops a running replay.
 func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
 	untaken, err := w.Store.Replays.Untaken(ctx, r)
 	if err != nil {
@@ -244,15 +245,15 @@ func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReas
 	return r.Stop(why, untaken, w.TimeOf(r.Scope))
 }
 
-// ReplayEvents takes the next step of replays that are due. It returns how many it took; doing
-// one twice is harmless, for a step is written whole or not at all.
+// ReplayEvents takes the next step of due replays. It returns how many it leased. Taking a step
+// twice is harmless: it is written whole or not at all.
 func (w *Webhooks) ReplayEvents(ctx context.Context) (int, error) {
 	now := w.Now()
 	due, err := w.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	var failed error // of one; the others go on
+	var failed error // of one replay; the others continue
 	for _, r := range due {
 		if err := w.replayStep(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
 			failed = errors.Join(failed, err)

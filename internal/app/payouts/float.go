@@ -21,10 +21,10 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// FloatsEvery is how often the balances at payout accounts are compared with the ledger.
+// FloatsEvery is how often the balances of payout accounts are compared with the ledger.
 const FloatsEvery = 5 * time.Minute
 
-// floats is what is free of each float.
+// floats is the free amount of each float.
 type floats map[floatKey]int64
 
 type floatKey struct {
@@ -33,7 +33,7 @@ type floatKey struct {
 	currency money.Currency
 }
 
-// floats reads what is free of each float, for so many withdrawals.
+// floats reads the free amount of each float, for so many withdrawals.
 func (po *Payouts) floats(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
@@ -46,8 +46,8 @@ func (po *Payouts) floats(ctx context.Context, due int) (floats, error) {
 	return have, err
 }
 
-// of is what a withdrawal takes of an account's float, and what is free there: of the float in the
-// currency that arrives, or else of the one in USD. Zero where neither is kept.
+// of returns what a withdrawal takes of an account's float, and what is free: of the float in the
+// arriving currency, or else of the one in USD. Both are zero if neither float is kept.
 func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
 	for _, need := range []money.Amount{w.Local, money.New(w.Net(), money.USD)} {
 		if have, kept := f[floatKey{account, w.Live, need.Currency}]; kept && need.Minor > 0 {
@@ -57,26 +57,26 @@ func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
 	return money.Amount{}, money.Amount{}
 }
 
-// tooLittle says that a float is short, for the operator.
+// tooLittle is the text for the operator if a float is too small.
 func tooLittle(need, free money.Amount) string {
 	return fmt.Sprintf("its float has %s, and this takes %s", free, need)
 }
 
-// FloatStatus is a float, and what the provider says of the same money.
+// FloatStatus is a float with the provider's balance.
 type FloatStatus struct {
 	pay.Float
-	Balance money.Amount // as the provider tells it; zero where Unknown is not ""
-	Off     money.Amount // by how much the ledger differs from it
+	Balance money.Amount // as the provider reports it; zero if Unknown is not ""
+	Off     money.Amount // difference to the ledger, see pay.Float.Off
 	Unknown string       // why there is no balance to compare
 }
 
-// Units is an amount of the float in units of its currency, for a gauge: not exact beyond 2^53 cents.
+// Units is an amount in units of the float's currency, for a gauge: not exact beyond 2^53 cents.
 func (f FloatStatus) Units(minor int64) float64 {
-	units, _ := strconv.ParseFloat(money.New(minor, f.Currency).Decimal(), 64) // what money prints is a number
+	units, _ := strconv.ParseFloat(money.New(minor, f.Currency).Decimal(), 64) // money's output is always a number
 	return units
 }
 
-// Floats lists the floats, and compares each with what its provider says, where it can be asked.
+// Floats lists the floats, and compares each with the provider's balance, if it can be queried.
 func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	list, err := po.Store.Books.Floats(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (po *Payouts) Floats(ctx context.Context) ([]FloatStatus, error) {
 	return told, nil
 }
 
-// compareFloat asks what an account has.
+// compareFloat queries an account's balance.
 func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account acquirer.Account) {
 	if account.Status == "" || account.Status == acquirer.AccountRemoved {
 		f.Unknown = "the account was removed"
@@ -129,7 +129,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account acq
 	}
 }
 
-// CompareFloats looks whether the balances at payout accounts are what the ledger has, and keeps it for
+// CompareFloats compares the balances of payout accounts with the ledger, and keeps the result for
 // the metrics.
 func (po *Payouts) CompareFloats(ctx context.Context) error {
 	list, err := po.Floats(ctx)
@@ -146,7 +146,7 @@ func (po *Payouts) CompareFloats(ctx context.Context) error {
 	return nil
 }
 
-// FloatsSeen is what CompareFloats found last.
+// FloatsSeen is the result of the last CompareFloats.
 func (po *Payouts) FloatsSeen() []FloatStatus {
 	if list := po.floatsSeen.Load(); list != nil {
 		return *list
@@ -154,12 +154,13 @@ func (po *Payouts) FloatsSeen() []FloatStatus {
 	return nil
 }
 
-// EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
-// From the first entry on the account pays no more in that currency than it has. force takes a currency that
-// the account does not pay in, and more than is free.
+// EnterFloat books money that the operator put into a payout account, or, below zero, took out or
+// lost there. From the first entry on, the account's payouts in that currency are limited to the
+// float. force allows a currency in which the account does not pay, and an amount below zero of
+// more than is free.
 //
-// Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
-// payout account.
+// Errors: invalid_request; conflict_state if there is an entry with the reference; an error if
+// there is no such payout account.
 func (po *Payouts) EnterFloat(ctx context.Context, by audit.Actor, account string, amount money.Amount, reference, note string, force bool) error {
 	s, err := po.providers.ProviderAccount(ctx, account)
 	if err != nil {
@@ -197,7 +198,7 @@ func (po *Payouts) EnterFloat(ctx context.Context, by audit.Actor, account strin
 		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
 	}
 	if known, readErr := po.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
-		return taken // two of us at once
+		return taken // two entries at the same time
 	}
 	return err
 }
