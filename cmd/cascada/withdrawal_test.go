@@ -66,7 +66,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 			t.Errorf("explain --json: %s", out)
 		}
 		resolve := []string{"withdrawal", "resolve", id, "--note", "today's statement", "--reference", "SPEI-77", "--outcome"}
-		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "leave it out for one that did not") {
+		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "only for a payout that arrived: leave it out") {
 			t.Errorf("a reference of what was not paid: exit %d\n%s", code, log)
 		}
 		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; asked, the payout provider said held\n" {

@@ -261,7 +261,7 @@ func (a *App) Close() {
 	a.Payouts.Drain()
 	a.Webhooks.Drain()
 	if err := a.Access.WriteKeyUses(context.Background()); err != nil {
-		a.Log.Warn("from where keys were used of late is not written", "error", err)
+		a.Log.Warn("the recent uses of keys were not written", "error", err)
 	}
 	a.Config.Sender.Close()
 	a.Store.Close()

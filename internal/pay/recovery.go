@@ -196,7 +196,7 @@ func (f Found) Taken(object string) Found {
 func (f Found) Close(note string) (Found, Change, error) {
 	switch {
 	case !f.Open():
-		return f, Change{}, fmt.Errorf("%s is dealt with already", f.ID())
+		return f, Change{}, fmt.Errorf("%s was dealt with already", f.ID())
 	case note == "":
 		return f, Change{}, fmt.Errorf("say what you did about it")
 	}

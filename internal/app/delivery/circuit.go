@@ -84,12 +84,12 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 		return w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
 	})
 	if err != nil {
-		w.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
+		w.Log.ErrorContext(ctx, "an endpoint's answers were not written; its circuit is unchanged", "subscription", subscription, "error", err)
 		return 0
 	}
 	w.subs.Forget(subscription)
 	if before.Open != after.Open {
-		w.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
+		w.Log.InfoContext(ctx, "an endpoint's circuit changed", "subscription", subscription, "open", after.Open, "failures", after.Failures)
 		w.deliver.look()
 	}
 	return after.Failures

@@ -18,7 +18,7 @@ import (
 //
 // Errors: event_not_found, also for another shop's event.
 func (w *Webhooks) Event(ctx context.Context, scope tenant.Scope, id string) (store.Event, error) {
-	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
+	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key belongs to the event's environment; GET /events lists them")
 	if !base.Storable(id) {
 		return store.Event{}, missing
 	}
@@ -96,7 +96,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, by base.Principal, scope tena
 		}
 		if err == nil {
 			return running, &problem.Error{
-				Code: problem.ConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Code: problem.ConflictState, Message: "the replay " + running.ID + " to this webhook is running: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
 				Details: problem.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
 			}
 		}

@@ -106,7 +106,7 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	ms.WarnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	ms.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	if ms.mailer == nil {
 		_, change := m.Refused(ms.Now())
-		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
+		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	text := ms.letters.NewWallet(m.About)
 	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
@@ -169,13 +169,13 @@ func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, o
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("what came of e-mail %s is not written; it comes again: %w", m.ID, err)
+		return fmt.Errorf("the result of e-mail %s was not written; it is sent again: %w", m.ID, err)
 	}
 	switch outcome {
 	case MailRetried:
-		ms.Log.WarnContext(ctx, "an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)
 	return nil

@@ -138,7 +138,7 @@ func (n NewMerchant) Check() error {
 		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
 	}
 	if strings.TrimSpace(n.Name) == "" {
-		return errors.New("--name: a merchant has a name")
+		return errors.New("--name: a merchant needs a name")
 	}
 	if err := readable("name", n.Name); err != nil {
 		return err

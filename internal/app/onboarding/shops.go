@@ -52,7 +52,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 // Errors: invalid_request.
 func readable(field, name string) error {
 	if strings.ContainsFunc(name, problem.Unprintable) {
-		return problem.Field(problem.InvalidRequest, field, "the "+field+" has a character that cannot be read, such as one that turns the direction of writing: leave it out")
+		return problem.Field(problem.InvalidRequest, field, "the "+field+" has an unreadable character, such as one that changes the direction of writing: leave it out")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
-		return refuse("it is no such picture")
+		return refuse("it is not a PNG or JPEG picture")
 	}
 	if config.Width > maxLogoSide || config.Height > maxLogoSide {
 		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))

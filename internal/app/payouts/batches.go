@@ -40,7 +40,7 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 	d := bf.payouts.providers.Desks.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
-		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is no account whose payouts leave in files")
+		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is not an account whose payouts leave in files")
 	}
 	return to, d.Account.Live, nil
 }
@@ -204,7 +204,7 @@ func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error
 func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
-			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
+			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {
 		if w.Status != pay.WithdrawalProcessing {
@@ -245,7 +245,7 @@ func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (fil
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
 		}
 		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {
-			return b, pay.Change{}, fmt.Errorf("the file of batch %s is not the one whose checksum was kept: do not use it", b.ID)
+			return b, pay.Change{}, fmt.Errorf("the file of batch %s does not match its stored checksum: do not use it", b.ID)
 		}
 		return b.Export(bf.Now())
 	})
@@ -297,7 +297,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 	}
 	answers, err := to.Answers(file)
 	if err != nil {
-		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it counts: "+err.Error())
+		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it was applied: "+err.Error())
 	}
 	done.Checksum = checksum(file)
 	own := map[string]bool{} // lines that have an answer of their own
@@ -322,7 +322,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 // answerBatch applies a bank's answer about all lines of a batch.
 func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
-		done.strange(answer, "it is about a whole file, and does not say which")
+		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
 	}
 	b, err := bf.Store.Batches.Get(ctx, pay.BatchPrefix+answer.Batch)
@@ -359,7 +359,7 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 	return base.Again(func() error {
 		w, err := bf.Store.Withdrawals.At(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
-			done.strange(answer, answer.LineReference+" is none of our lines")
+			done.strange(answer, answer.LineReference+" is not one of our lines")
 			return nil
 		}
 		if err != nil {
@@ -374,11 +374,11 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 			return nil
 		}
 		if b.Status != pay.BatchExported {
-			done.strange(answer, answer.LineReference+" is in a batch whose file never left")
+			done.strange(answer, answer.LineReference+" is in a batch whose file was not exported")
 			return nil
 		}
 		if answer.Unclear != "" {
-			done.strange(answer, fmt.Sprintf("%s: nobody knows what the bank means by %q: ask it, and write paid, rejected, returned or pending", answer.LineReference, answer.Unclear))
+			done.strange(answer, fmt.Sprintf("%s: the bank's word %q is not known: ask the bank, and write paid, rejected, returned or pending instead", answer.LineReference, answer.Unclear))
 			return nil
 		}
 		if answer.Outcome.Kind == pay.PayoutAccepted && w.Status != pay.WithdrawalProcessing {
@@ -402,7 +402,7 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 		case err != nil:
 			return err
 		case verdict == pay.Mismatched:
-			done.strange(answer, answer.LineReference+" does not fit what is known: cascada notification list")
+			done.strange(answer, answer.LineReference+" contradicts the books: see cascada notification list")
 		case verdict == pay.Ignored:
 			done.Known++
 		default:

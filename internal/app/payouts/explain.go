@@ -74,13 +74,13 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 			v.Verdict = "cannot be used: " + s.Broken
 		case v.Verdict != "":
 		case len(lacks) > 0:
-			v.Verdict = "needs to know the holder's " + strings.Join(lacks, ", ")
+			v.Verdict = "needs the holder's " + strings.Join(lacks, ", ")
 		case po.fits(d, wallet) != nil:
 			v.Verdict = "cannot pay to this wallet: " + po.fits(d, wallet).Error()
 		case len(passed) > 0:
 			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
 		case now.Before(rests):
-			v.Verdict = "did not pay it, and rests until " + rests.UTC().Format(time.RFC3339)
+			v.Verdict = "did not pay it: it rests until " + rests.UTC().Format(time.RFC3339)
 		}
 		need, free := have.of(account.ID, w)
 		if need.Minor > 0 {

@@ -113,7 +113,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account acq
 		f.Unknown = "it cannot be used: " + d.Broken.Error()
 		return
 	case !ok:
-		f.Unknown = "it cannot be asked"
+		f.Unknown = "it cannot be queried"
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
@@ -123,7 +123,7 @@ func (po *Payouts) compareFloat(ctx context.Context, f *FloatStatus, account acq
 	case err != nil:
 		f.Unknown = err.Error()
 	case balance.Currency != f.Currency:
-		f.Unknown = "it tells its balance in " + string(balance.Currency)
+		f.Unknown = "it reports its balance in " + string(balance.Currency)
 	default:
 		f.Balance, f.Off = balance, f.Float.Off(balance)
 	}
@@ -138,7 +138,7 @@ func (po *Payouts) CompareFloats(ctx context.Context) error {
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			po.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", tenant.EnvironmentOf(f.Live),
+			po.Log.WarnContext(ctx, "the balance at a payout account differs from the ledger: check it", "account", f.Account, "environment", tenant.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}
@@ -167,14 +167,14 @@ func (po *Payouts) EnterFloat(ctx context.Context, by audit.Actor, account strin
 		return err
 	}
 	if !s.PaysOut {
-		return fmt.Errorf("%s takes payments: a float is of an account that pays out", account)
+		return fmt.Errorf("%s takes payments: only an account that pays out can have a float", account)
 	}
 	pays := func(rail string) bool {
 		_, currency, _ := strings.Cut(rail, ".")
 		return currency == "*" || currency == string(amount.Currency)
 	}
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
-		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
+		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, not in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, po.Now())
 	if err != nil {
@@ -195,7 +195,7 @@ func (po *Payouts) EnterFloat(ctx context.Context, by audit.Actor, account strin
 	err = po.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: po.Noted(by, tenant.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
-		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
+		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force books it anyway, and nothing is paid out until the float is positive again")
 	}
 	if known, readErr := po.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two entries at the same time

@@ -126,7 +126,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 	switch {
 	case len(awake) > 0:
 	case short:
-		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for the operator's money: "+strings.Join(passed, "; "))
+		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for float: "+strings.Join(passed, "; "))
 	default:
 		return route, until, unpayable(pay.WaitsAccount, "the payout waits: no account pays it now")
 	}
@@ -156,7 +156,7 @@ func incomplete(lacks []pay.HolderField) error {
 		fields = append(fields, string(f))
 	}
 	return &problem.Error{Code: problem.ConflictState, Param: "walletId", Details: problem.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
-		Message: "the wallet lacks what the payout needs: add one with " + strings.Join(fields, ", ")}
+		Message: "the wallet lacks fields that the payout needs: add a wallet with " + strings.Join(fields, ", ")}
 }
 
 // conversion is the local amount for an amount of USD; zero for a token, for which no rate is kept.
@@ -170,7 +170,7 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, e
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*problem.Error](err); ok {
-			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
+			refused.Message = fmt.Sprintf("withdrawals in %s are not possible now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
 		return pay.Conversion{}, err
 	}

@@ -17,7 +17,7 @@ import (
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
-		return w, "", problem.Field(problem.InvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
+		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
 	}
 	w, err = po.Store.Withdrawals.Any(ctx, r.ID)
 	if err != nil {
@@ -36,7 +36,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 	}
 	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
 		return w, o.Kind, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
-			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
+			Message: "the file of " + w.Batch + " was exported: the bank may have paid it, or may still pay it. If the bank says that it has not and will not, use --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
@@ -82,7 +82,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 		return err
 	}
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(word), Reason: "in_batch"},
-		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
+		Message: "it is in batch " + b.ID + ", whose file was not exported: dissolve the batch first"}
 }
 
 // askPayout queries a withdrawal's payout provider. The outcome is unknown if there is no account
@@ -95,12 +95,12 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 	}
 	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
-		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	request, err := po.payoutRequest(w, wallet)
 	if err != nil {
-		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)

@@ -39,20 +39,20 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	for _, w := range due {
 		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			po.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
+			po.ComesAgain(ctx, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
-				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		po.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := po.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was canceled, or another node was faster
-				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
-				po.Log.ErrorContext(ctx, "a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
+				po.Log.ErrorContext(ctx, "a payout provider contradicts the books: check it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
 			}
 			if err != nil || w.Status != pay.WithdrawalProcessing {
 				return err

@@ -31,7 +31,7 @@ func NewPrivacy(b *base.Base, secrets *auth.Secrets, keep Retention) *Privacy {
 }
 
 // ErrUnread says that rows cannot be read, so it is not known whether they are the shopper's.
-var ErrUnread = errors.New("rows cannot be read, and nobody knows whose they are")
+var ErrUnread = errors.New("rows cannot be read, and it is not known whose they are")
 
 // Shopper identifies a shopper: one of a merchant's shoppers by one or more fields, or the shopper
 // of one payment. All fields that are set must match.
@@ -63,7 +63,7 @@ func (s Shopper) check() error {
 		return nil
 	}
 	if s.Merchant == "" {
-		return problem.Field(problem.MissingField, "merchant", "whose shopper is it? A shopper of two merchants asks each of them")
+		return problem.Field(problem.MissingField, "merchant", "name the shopper's merchant: a shopper of two merchants asks each of them")
 	}
 	if fold(s.Email) == "" && plain(s.Document) == "" && digits(s.Phone) == "" {
 		return problem.Field(problem.MissingField, "email", "give an e-mail, a document, a phone number or a payment")
@@ -222,7 +222,7 @@ type Erased struct {
 }
 
 // errNothingLeft says that a payment has no data of its shopper any more.
-var errNothingLeft = errors.New("nothing is left of its shopper")
+var errNothingLeft = errors.New("its shopper was erased already")
 
 // EraseShopper removes a shopper from payments that have ended, with everything that belongs to
 // them: evidence, files, notices, checkouts. Amounts, states and times stay, and so do the books
@@ -327,7 +327,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 	}
 	for _, n := range receipts {
 		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
-			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for you")
+			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for the operator")
 		}
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)

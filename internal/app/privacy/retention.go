@@ -59,7 +59,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 		}
 		n, more, err := each.do(now.Add(-each.kept))
 		if n > 0 {
-			pv.Log.InfoContext(ctx, "personal data was kept long enough, and is erased", "of", each.what, "rows", n)
+			pv.Log.InfoContext(ctx, "personal data was erased after its retention", "of", each.what, "rows", n)
 		}
 		if more {
 			again++
@@ -94,7 +94,7 @@ func (pv *Privacy) round(ctx context.Context, kind string, page func(after strin
 			return n, false, err
 		case errors.Is(err, errNothingLeft), refused && refusal.Code == problem.ConflictState: // or it has not ended
 		default: // the next round finds it again
-			pv.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
+			pv.Log.ErrorContext(ctx, "personal data could not be erased after its retention", "of", id, "error", err)
 		}
 	}
 	at.Version++

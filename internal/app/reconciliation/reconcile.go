@@ -108,7 +108,7 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	}
 	totals := of.totals()
 	if bad := totals.Found[reconcile.BadLine]; bad > 0 && bad == totals.Lines {
-		return done, fmt.Errorf("none of the %d lines could be read: is this how the report is written?", bad)
+		return done, fmt.Errorf("none of the %d lines could be read: check the report's format", bad)
 	}
 	if from.IsZero() {
 		from = totals.First
@@ -118,9 +118,9 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	}
 	switch {
 	case from.IsZero() || totals.Last.IsZero() && c.To.IsZero():
-		return done, errors.New("the report has no line with a date: say which period it is of")
+		return done, errors.New("the report has no line with a date: give its period")
 	case c.From.IsZero() && c.To.IsZero() && totals.First.Equal(totals.Last):
-		return done, errors.New("all lines of the report are of one moment, and nothing could be missing then: say which period it is of")
+		return done, errors.New("all lines of the report have the same time, so nothing could be missing: give its period")
 	case !from.Before(to):
 		return done, fmt.Errorf("the period ends at %s, before it begins at %s", to.Format(time.RFC3339), from.Format(time.RFC3339))
 	}
@@ -165,7 +165,7 @@ func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Repor
 		return err
 	}
 	if !lines.Dated() && (c.From.IsZero() || c.To.IsZero()) {
-		return fmt.Errorf("%s has no column of dates: say which period it is of", report.Name)
+		return fmt.Errorf("%s has no column of dates: give its period", report.Name)
 	}
 	var chunk []reconcile.Line
 	for end := false; !end; {

@@ -159,7 +159,7 @@ func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err erro
 // CoverAccount records how an account's activity in the window is known.
 func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
-		return errors.New("say how you know what it did in the window")
+		return errors.New("say how you know the account's activity in the window")
 	}
 	if _, err := rs.Store.Accounts.Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)

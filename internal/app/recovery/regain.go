@@ -72,8 +72,8 @@ func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err
 		}
 	}
 	if done.Lines == 0 { // otherwise the account would count as covered
-		return done, fmt.Errorf("no line of the list is of a charge, a refund or a payout, %d are of other kinds: does its column of kinds use other words? "+
-			"Where the account did nothing in the window, say so: cascada recover cover %s", done.Other, account.ID)
+		return done, fmt.Errorf("no line of the list is a charge, a refund or a payout, and %d are other kinds: does its column of kinds use other words? "+
+			"If the account did nothing in the window, use cascada recover cover %s", done.Other, account.ID)
 	}
 	return done, rs.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }

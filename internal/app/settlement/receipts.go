@@ -33,7 +33,7 @@ func (e *Earnings) Receipts(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
+			e.ComesAgain(ctx, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -187,7 +187,7 @@ func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Set
 		return nil, err
 	}
 	if siblings {
-		return nil, problem.New(problem.Forbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
+		return nil, problem.New(problem.Forbidden, "the receipt lists the payments of all shops of the merchant: use credentials of the whole merchant, or format=csv or json")
 	}
 	return e.ReceiptOf(ctx, s)
 }

@@ -60,7 +60,7 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
+			e.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -209,7 +209,7 @@ func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
+			e.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
