@@ -198,7 +198,7 @@ func TestAccountsAreMadeAsAFileDeclaresThem(t *testing.T) {
 			"a secret as it is":   {`{"accounts":[{"id":"x","adapter":"plain","environment":"sandbox","credentials":{"apiKey":"key-1"}}]}`, "apiKey is secret"},
 			"a misspelt setting":  {`{"accounts":[{"id":"x","prise":"1%"}]}`, `unknown field "prise"`},
 			"no environment":      {`{"accounts":[{"id":"x","adapter":"plain"}]}`, `environment ""`},
-			"another environment": {`{"accounts":[{"id":"one","adapter":"plain","environment":"sandbox"}]}`, "for life"},
+			"another environment": {`{"accounts":[{"id":"one","adapter":"plain","environment":"sandbox"}]}`, "cannot change"},
 			"no id":               {`{"accounts":[{"adapter":"plain","environment":"sandbox"}]}`, "needs an id"},
 			"no JSON":             {`accounts:`, "want {"},
 		} {

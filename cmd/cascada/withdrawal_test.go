@@ -123,12 +123,12 @@ func TestOperatorsPayByFiles(t *testing.T) {
 		if batch == "" || !strings.Contains(out, "made") {
 			t.Fatalf("payout batch:\n%s", out)
 		}
-		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator has to") {
+		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
 			t.Errorf("who made it approves it: exit %d\n%s", code, log)
 		}
 		second := u.with("SUDO_USER=bruno")
 		if os.Getuid() != 0 { // then it is a variable that anybody may set
-			if _, log, code := second.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator has to") {
+			if _, log, code := second.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
 				t.Errorf("the same user approves it by a variable: exit %d\n%s", code, log)
 			}
 			s.stop()

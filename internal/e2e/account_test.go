@@ -200,7 +200,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
 		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
-		if err == nil || !strings.Contains(err.Error(), "used once") {
+		if err == nil || !strings.Contains(err.Error(), "choose another id") {
 			t.Errorf("an id was used twice: %v", err)
 		}
 	})
