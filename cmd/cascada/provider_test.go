@@ -228,7 +228,7 @@ func TestMistakesAboutProvidersAreNamed(t *testing.T) {
 		"a file that is nowhere":       {[]string{"provider", "add", "plain", "--credential", "apiKey=@nowhere"}, "nowhere"},
 		"no such variable":             {[]string{"provider", "add", "plain", "--credential", "apiKey=env:NOWHERE"}, "no variable NOWHERE"},
 		"two from one input":           {[]string{"provider", "add", "plain", "--credential", "apiKey=-", "--credential", "webhookSecret=-"}, "holds one thing"},
-		"no such provider":             {[]string{"provider", "add", "visa"}, `no adapter "visa"; want one of plain`},
+		"no such provider":             {[]string{"provider", "add", "visa"}, `no adapter "visa": use one of plain`},
 		"a missing credential":         {[]string{"provider", "add", "plain", "--credential", "apiKey=env:KEY"}, "webhookSecret: is required"},
 		"an id twice":                  {good, "choose another id"},
 		"a price that is none":         {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is no price`},

@@ -355,7 +355,7 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 func TestAccountThatCannotBeIsRefused(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		for want, change := range map[string]func(*acquiring.NewAccount){
-			`no adapter "visa"; want one of plain`:    func(n *acquiring.NewAccount) { n.Adapter = "visa" },
+			`no adapter "visa": use one of plain`:    func(n *acquiring.NewAccount) { n.Adapter = "visa" },
 			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
 			"apiKey: begins with key-":                func(n *acquiring.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
 			"password: is no credential of plain":     func(n *acquiring.NewAccount) { n.Credentials["password"] = "topsecret" },

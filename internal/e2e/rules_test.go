@@ -154,7 +154,7 @@ func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
 		}
 		story, err := s.App.Story(ctx, e.Payment.ID)
 		must(t, err)
-		if !strings.Contains(story, "no other was tried: budget: 2 tries") {
+		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
 			t.Errorf("the story does not tell why it ended:\n%s", story)
 		}
 	})

@@ -141,7 +141,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "the payment is fully refunded: its refundedAmountLocal is all that was paid")
+		return conflict("fully_refunded", "the payment is fully refunded: read its refundedAmountLocal, which is all that was paid")
 	}
 	if n.Amount.IsNegative() {
 		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
