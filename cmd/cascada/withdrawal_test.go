@@ -22,7 +22,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		}
 		for why, wrong := range map[string][]string{
 			"simulated provider: choose another": {"--id", "simulated"},
-			"are in USD, not in MXN":             {"--limit", "MXN:1-900"},
+			"must be in USD, not in MXN":         {"--limit", "MXN:1-900"},
 		} {
 			if _, log, code := u.run(t, append([]string{"provider", "add", "manual", "--environment", "sandbox"}, wrong...)...); code == 0 || !strings.Contains(log, why) {
 				t.Errorf("provider add manual %v: exit %d\n%s", wrong, code, log)

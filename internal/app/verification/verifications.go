@@ -1,4 +1,4 @@
-// Package verification verifies merchants' identities.
+// Package verification verifies merchants' identities: the submission of documents and the decision. It checks no shopper.
 package verification
 
 import (
