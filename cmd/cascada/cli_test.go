@@ -327,7 +327,7 @@ func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 		"an unknown fault":               {[]string{"serve", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
 		"a fault of nobody":              {[]string{"serve", "--sandbox-fault", "sandbox-9=error"}, "sandbox-9"},
 		"a bad feed of rates":            {[]string{"serve", "--fx-url", "rates"}, "absolute https URL"},
-		"rates that are never warned of": {[]string{"serve", "--fx-max-age", "1h"}, "warned of before"},
+		"rates that are never warned of": {[]string{"serve", "--fx-max-age", "1h"}, "the warning must come before"},
 		"a bad redis":                    {[]string{"serve", "--rate-limit", "on", "--redis", "localhost"}, "redis://"},
 		"a port that is taken":           {[]string{"serve", "--listen", taken.Addr().String()}, "address already in use"},
 		"a metrics port that is taken":   {[]string{"serve", "--metrics", taken.Addr().String()}, "listen for metrics"},

@@ -172,8 +172,8 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 		t.Fatalf("key list does not tell of a key:\n%s", list())
 		return ""
 	}
-	u.fails(t, "a restricted key has some rights", "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted")
-	u.fails(t, `there is no right "fly"`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
+	u.fails(t, "a restricted key needs rights", "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted")
+	u.fails(t, `"fly" is not a right`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
 	reader := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--kind", "restricted", "--rights", "read"))
 	if status, reply := s.call("POST", "/payments", reader, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); !works(reader) || status != http.StatusForbidden {
 		t.Errorf("a key that may read: POST /payments %d %v", status, reply)

@@ -327,7 +327,7 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	if wait := d.waits(d.orders[before]); wait != "60" {
 		t.Errorf("a request that is refused meanwhile may come again after %q seconds", wait)
 	}
-	if _, log, code := d.user.run(t, "recover", "end"); code == 0 || !strings.Contains(log, "nobody has told what account first did") {
+	if _, log, code := d.user.run(t, "recover", "end"); code == 0 || !strings.Contains(log, "it is not known what account first did") {
 		t.Errorf("recover end before anything is known: exit %d, %s", code, log)
 	}
 	empty := filepath.Join(d.user.dir, "empty.csv")

@@ -16,7 +16,7 @@ func TestOperatorKeepsAFloat(t *testing.T) {
 		}
 		entry := []string{"payout", "top-up", "by-hand", "--currency", "MXN", "--note", "from the treasury"}
 		out := u.does(t, append(entry, "--amount", "10000.50", "--reference", "SPEI 1")...)
-		for _, want := range []string{"by-hand", "sandbox", "10000.50 MXN", "it cannot be asked"} {
+		for _, want := range []string{"by-hand", "sandbox", "10000.50 MXN", "it cannot be queried"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("top-up tells no %s:\n%s", want, out)
 			}
@@ -36,7 +36,7 @@ func TestOperatorKeepsAFloat(t *testing.T) {
 				t.Errorf("%v: exit %d, want %q\n%s", wrong, code, why, log)
 			}
 		}
-		if out := u.does(t, "payout", "float", "--json"); out != `[{"account":"by-hand","environment":"sandbox","currency":"MXN","free":9950.5,"committed":0,"paid":0,"funded":9950.5,"balance":null,"off":null,"unknown":"it cannot be asked"}]`+"\n" {
+		if out := u.does(t, "payout", "float", "--json"); out != `[{"account":"by-hand","environment":"sandbox","currency":"MXN","free":9950.5,"committed":0,"paid":0,"funded":9950.5,"balance":null,"off":null,"unknown":"it cannot be queried"}]`+"\n" {
 			t.Errorf("payout float --json: %s", out)
 		}
 		if out := u.does(t, "audit", "list"); strings.Count(out, "payout_float.entered") != 2 {

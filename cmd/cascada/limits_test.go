@@ -68,7 +68,7 @@ func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
 		"a proxy's name":     {[]string{"--trusted-proxies", "proxy.example"}, "trusted-proxies"},
 		"a bad redis":        {[]string{"--redis", "localhost"}, "redis://"},
 		"a bad feed":         {[]string{"--fx-url", "rates"}, "absolute https URL"},
-		"no age":             {[]string{"--fx-max-age", "1h"}, "warned of before"},
+		"no age":             {[]string{"--fx-max-age", "1h"}, "the warning must come before"},
 	} {
 		_, log, code := u.with("CASCADA_RATE_LIMIT=on").run(t, append([]string{"serve"}, c.args...)...)
 		if code == 0 || !strings.Contains(log, c.want) {
@@ -132,7 +132,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 		await(t, "the server to see the rate", func() bool { return rate() == "5.4321" })
 		set(1, "BRL 54.321: more than 20% away", "set", "BRL", "54.321")
 		set(1, "BRL stays at 5.4321, which is of a later time", "set", "BRL", "5.5", "--at", "2026-01-01T00:00:00Z")
-		set(1, "has not come", "set", "BRL", "5.5", "--at", "2999-01-01T00:00:00Z")
+		set(1, "in the future", "set", "BRL", "5.5", "--at", "2999-01-01T00:00:00Z")
 		set(1, "USD has no rate", "set", "USD", "1.1")
 		set(1, "unknown currency", "set", "XYZ", "1.1")
 		for _, bad := range []string{"0", "abc", "1,5", "1e99"} {

@@ -36,7 +36,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	if len(before) != 1 || !strings.Contains(said, "encrypts") {
 		t.Fatalf("master-key list:\n%s", said)
 	}
-	u.fails(t, "seals already", "master-key", "rotate")
+	u.fails(t, "is the current one already", "master-key", "rotate")
 	u.fails(t, "encrypts: rotate another one in first", "master-key", "remove", before[0])
 
 	u.does(t, "master-key", "add")

@@ -142,7 +142,7 @@ func TestReconcileSaysWhatIsMissing(t *testing.T) {
 		"nothing":         {nil, 2, "--provider ACCOUNT --report FILE"},
 		"no account":      {[]string{"--provider", "typo", "--report", good}, 2, "provider account typo: not found"},
 		"no file":         {[]string{"--provider", "bank", "--report", "typo.csv"}, 2, "typo.csv"},
-		"no dates":        {[]string{"--provider", "bank", "--report", undated}, 2, "has no column of dates: say which period it is of"},
+		"no dates":        {[]string{"--provider", "bank", "--report", undated}, 2, "has no column of dates: give its period"},
 		"no dated line":   {[]string{"--provider", "bank", "--report", u.write(t, "none.csv", "reference,amount,currency,date\n")}, 2, "no line with a date"},
 		"no such column":  {[]string{"--provider", "bank", "--report", good, "--columns", "reference=ref,amount=amount"}, 2, "has no column ref"},
 		"no such word":    {[]string{"--provider", "bank", "--report", good, "--columns", "sum=amount"}, 2, `a report has no "sum"`},

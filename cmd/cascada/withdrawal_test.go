@@ -22,7 +22,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		}
 		for why, wrong := range map[string][]string{
 			"simulated provider: choose another": {"--id", "simulated"},
-			"are in USD, and not in MXN":         {"--limit", "MXN:1-900"},
+			"must be in USD, not in MXN":         {"--limit", "MXN:1-900"},
 		} {
 			if _, log, code := u.run(t, append([]string{"provider", "add", "manual", "--environment", "sandbox"}, wrong...)...); code == 0 || !strings.Contains(log, why) {
 				t.Errorf("provider add manual %v: exit %d\n%s", wrong, code, log)
@@ -66,7 +66,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 			t.Errorf("explain --json: %s", out)
 		}
 		resolve := []string{"withdrawal", "resolve", id, "--note", "today's statement", "--reference", "SPEI-77", "--outcome"}
-		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "leave it out for one that did not") {
+		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "only for a payout that arrived: leave it out") {
 			t.Errorf("a reference of what was not paid: exit %d\n%s", code, log)
 		}
 		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; asked, the payout provider said held\n" {
@@ -123,12 +123,12 @@ func TestOperatorsPayByFiles(t *testing.T) {
 		if batch == "" || !strings.Contains(out, "made") {
 			t.Fatalf("payout batch:\n%s", out)
 		}
-		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator has to") {
+		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
 			t.Errorf("who made it approves it: exit %d\n%s", code, log)
 		}
 		second := u.with("SUDO_USER=bruno")
 		if os.Getuid() != 0 { // then it is a variable that anybody may set
-			if _, log, code := second.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator has to") {
+			if _, log, code := second.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
 				t.Errorf("the same user approves it by a variable: exit %d\n%s", code, log)
 			}
 			s.stop()

@@ -1,8 +1,8 @@
-// Package app puts the rooms of the use cases together: who is handed what, the loops over due work, and
-// what is about the whole service. Each use case reads, lets the core decide, and commits; calls to others
-// stand between two commits, never inside one.
+// Package app assembles the packages of the use cases, the loops over due work, and the operations
+// on the whole service. Each use case reads, lets the core decide, and commits. Calls to other
+// systems are made between two commits, never inside one.
 //
-// It knows no HTTP of our own API; internal/api translates.
+// It knows no HTTP of our own API: internal/api translates.
 package app
 
 import (
@@ -41,34 +41,33 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// Config is what an App is made of.
+// Config is the configuration of an App.
 type Config struct {
 	base.Config
-	// Providers are the simulated ones, by account; Sandbox lists them in the
-	// cascade's order. The operator's accounts are in the database.
+	// Providers are the simulated ones, by account; Sandbox lists them in the cascade's order. The
+	// operator's accounts are in the database.
 	Providers map[string]provider.Provider
 	Sandbox   []string
-	// Adapters are the providers that he may open accounts at; Client calls them.
+	// Adapters are the providers at which the operator may open accounts; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
-	// Routing is what his accounts are ordered by where he applied no rules; "" means
-	// routing.Priority.
+	// Routing is the order of accounts if the operator applied no rules; "" means routing.Priority.
 	Routing routing.Order
-	// SandboxPayout and LivePayout pay the withdrawals of each environment that no account of
-	// the operator's pays; nil: those are refused.
+	// SandboxPayout and LivePayout pay the withdrawals of each environment that no account of the
+	// operator pays; nil: those withdrawals are refused.
 	SandboxPayout payout.Provider
 	LivePayout    payout.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
 	// means pay.WalletCoolDown.
 	WalletCoolDown time.Duration
-	// InboxURL is the address of managed webhook inboxes, without a slash at the end.
+	// InboxURL is the address of managed webhook inboxes, without a trailing slash.
 	InboxURL string
-	// AccessTTL is an access token's life; 0 means 15 minutes.
+	// AccessTTL is the lifetime of an access token; 0 means 15 minutes.
 	AccessTTL time.Duration
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
-	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// MaxWebhooks is the most endpoints of a shop in an environment; 0 means
+	// hook.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
@@ -76,24 +75,22 @@ type Config struct {
 	FX            acquiring.FX
 	// Retention is how long personal data is kept.
 	Retention privacy.Retention
-	// LeaseClock counts the leases of nodes in place of the database's own clock; for
-	// tests that move it.
+	// LeaseClock replaces the database's clock for the leases of nodes, in tests that move it.
 	LeaseClock func() time.Time
-	// WideFrom is the number of endpoints from which on an event's deliveries are made by steps;
-	// 0 means 17. For tests.
+	// WideFrom is the number of endpoints from which an event's deliveries are made in steps; 0
+	// means 17. For tests.
 	WideFrom int
-	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
-	// chance.
+	// Jitter returns a number from 0 up to 1 that spreads the tries of deliveries; nil means
+	// random.
 	Jitter func() float64
-	// Commits is called around every commit, by whoever makes it. It is for the
-	// simulation; nil: nothing is.
+	// Commits is called around every commit, for the simulation; nil: nothing is called.
 	Commits func(ctx context.Context, change *pay.Change, commit func() error) error
-	// Shared and Through are a database that other nodes of this process use too,
-	// and the way there. They are for the simulation.
+	// Shared and Through are a database that other nodes of this process use too, and the
+	// connection to it. They are for the simulation.
 	Shared  *store.Shared
 	Through store.Through
-	// Schema is what Open may do to the database's schema. Migrations are what the next version of
-	// the program would bring, for tests; nil: nothing.
+	// Schema is what Open may do to the database's schema. Migrations are those of the next version
+	// of the program, for tests; nil: none.
 	Schema     schema.Mode
 	Migrations fs.FS
 }
@@ -101,7 +98,7 @@ type Config struct {
 // App is the service. It is safe for use by many goroutines.
 type App struct {
 	*base.Base
-	// The rooms, each with what is done there.
+	// The use cases.
 	Access         *auth.Access
 	Keys           *auth.Keys
 	Operators      *auth.Operators
@@ -137,48 +134,47 @@ type App struct {
 	counts  *counts
 }
 
-// CheckAddress refuses what is the address of no database.
+// CheckAddress returns an error for an invalid address of a database.
 func CheckAddress(database string) error { return engine.CheckAddress(database) }
 
-// Away reports whether an error is that the database cannot be reached now: later it may be.
+// Away reports whether an error means that the database cannot be reached at present.
 func Away(err error) bool { return errors.Is(err, store.ErrDown) && !engine.Refused(err) }
 
-// Keyed reports whether a database holds what was encrypted under a master key.
-// It changes nothing, and fails where the database cannot be opened. more is as Config.Migrations.
+// Keyed reports whether a database has texts that are encrypted under a master key. It changes
+// nothing, and fails if the database cannot be opened. more is as Config.Migrations.
 func Keyed(ctx context.Context, database string, more fs.FS) (bool, error) {
 	return schema.Keyed(ctx, database, more)
 }
 
-// What Open may do to a database's schema: bring it up to date; make one where there is none; leave
-// it as it is. An older one is refused where it may not be brought up to date.
+// What Open may do to a database's schema: bring it up to date; create one if there is none; leave
+// it as it is. An older schema that may not be brought up to date is an error.
 const (
 	MigrateSchema = schema.Migrate
 	MakeSchema    = schema.Make
 	KeepSchema    = schema.Keep
 )
 
-// Migration is a version of the schema, as people see it.
+// Migration is a version of the schema, for people.
 type Migration = schema.Migration
 
-// Migrations tells what was done to a database's schema and what is left. It changes nothing. more
-// is as Config.Migrations.
+// Migrations lists the migrations that a database has and those that are left. It changes nothing.
+// more is as Config.Migrations.
 func Migrations(ctx context.Context, database string, more fs.FS) ([]Migration, error) {
 	return schema.List(ctx, database, more)
 }
 
-// RepairCounters counts again what the totals of lists are made of, and tells what was mended.
+// RepairCounters recounts the totals of lists, and returns what it fixed.
 func (a *App) RepairCounters(ctx context.Context) ([]string, error) {
 	return a.Store.RepairCounters(ctx)
 }
 
-// Contract does the contract migrations that are left, and waits so long for older programs to
-// go; waits is what the rest goes on to wait for, nil where none is left.
+// Contract runs the contract migrations that are left. It waits up to patience for older programs
+// to stop; waits is why the rest has to wait, nil if none is left.
 func (a *App) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
 	return a.Store.Contract(ctx, patience)
 }
 
-// Open returns the service over a database. Run its loops with Run and end it
-// with Close.
+// Open returns the service for a database. Run its loops with Run and end it with Close.
 func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a := &App{
 		Base: base.New(c.Config), Config: c,
@@ -263,24 +259,24 @@ func (a *App) load(ctx context.Context) error {
 	return a.ReadClocks(ctx)
 }
 
-// Close writes what is queued and disconnects. Its caller has stopped the
-// requests and the loops.
+// Close writes what is queued and disconnects. The caller must have stopped the requests and the
+// loops.
 func (a *App) Close() {
 	a.Cascade.Close()
 	a.Claims.Drain()
 	a.Payouts.Drain()
 	a.Webhooks.Drain()
 	if err := a.Access.WriteKeyUses(context.Background()); err != nil {
-		a.Log.Warn("from where keys were used of late is not written", "error", err)
+		a.Log.Warn("the recent uses of keys were not written", "error", err)
 	}
 	a.Config.Sender.Close()
 	a.Store.Close()
 }
 
-// Ready reports whether the service can take payments: it can read, and a change was written within the last second,
-// or a small one is now, by the way that payments go.
+// Ready reports whether the service can take payments: it can read, and a change was written within
+// the last second, or a small one can be written now in the same way as payments.
 //
-// Errors: ErrForeignKey; others where nothing can be written.
+// Errors: ErrForeignKey; others if nothing can be written.
 func (a *App) Ready(ctx context.Context) error {
 	if a.Secrets.ForeignKey() {
 		return auth.ErrForeignKey
@@ -291,7 +287,7 @@ func (a *App) Ready(ctx context.Context) error {
 	return a.Store.Writes(ctx)
 }
 
-// Stats are the counters of the write path.
+// Stats returns the counters of the write path.
 func (a *App) Stats() store.Stats { return a.Store.Stats() }
 
 // OldestDue returns the earliest due time of each kind of work.
@@ -299,7 +295,7 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	return a.Store.OldestDue(ctx)
 }
 
-// OldestOpen returns since when the oldest open thing of each kind is open.
+// OldestOpen returns, for each kind, since when the oldest open object is open.
 func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	return a.Store.OldestOpen(ctx)
 }
@@ -309,17 +305,17 @@ func (a *App) Quarantine(ctx context.Context) ([]store.Quarantined, error) {
 	return a.Store.Quarantine(ctx)
 }
 
-// Check proves the invariants of the database.
+// Check checks the invariants of the database.
 func (a *App) Check(ctx context.Context) ([]store.Broken, error) { return a.Store.Check(ctx) }
 
-// Story tells the whole life of a payment or a withdrawal for people.
+// Story describes the whole life of a payment or a withdrawal for people.
 func (a *App) Story(ctx context.Context, id string) (string, error) {
 	return a.Store.Story(ctx, id)
 }
 
-// Loops returns the service's loops over due work. Most of them sleep until something
-// comes due: this node's commits wake them (SetAlarms), and the loop "due work" does for
-// what other processes wrote.
+// Loops returns the service's loops over due work. Most of them sleep until something comes due:
+// this node's commits wake them (SetAlarms), and the loop "due work" wakes them for what other
+// processes wrote.
 func (a *App) Loops() []work.Loop {
 	loops := []work.Loop{
 		a.Webhooks.Loop(),
@@ -365,6 +361,6 @@ func (a *App) Loops() []work.Loop {
 	return loops
 }
 
-// Serve makes this process a node that takes payments. A file is served by one process
-// alone.
+// Serve makes this process a node that takes payments. A database file can be served by only one
+// process.
 func (a *App) Serve(ctx context.Context) error { return a.Store.Serve(ctx) }

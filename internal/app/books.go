@@ -16,15 +16,15 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// The words of a check.
+// The types of a check.
 type (
 	CheckOptions = store.CheckOptions
 	Progress     = store.Progress
 	CheckProof   = store.Proof
 )
 
-// Books are a database that is only read, to be proved: nothing is started and nothing changed,
-// and the server may be a standby.
+// Books is a database that is only read, to check it. Nothing is started or changed, and the server
+// may be a standby.
 type Books struct{ store *store.Reader }
 
 // OpenBooks connects to a database that the service has used. more is as store.Options.Migrations.
@@ -68,25 +68,24 @@ func unlockBooks(ctx context.Context, r *store.Reader, v *vault.Vault) error {
 // Close disconnects.
 func (b *Books) Close() { b.store.Close() }
 
-// Check proves the invariants.
+// Check checks the invariants.
 func (b *Books) Check(ctx context.Context, o store.CheckOptions) (store.Checked, error) {
 	return b.store.Check(ctx, o)
 }
 
-// SealProof writes what a check has proved, to be kept outside of the database, and OpenProof
-// reads it.
+// SealProof writes the proof of a check, to be stored outside of the database. OpenProof reads it.
 func (b *Books) SealProof(p *store.Proof) ([]byte, error) { return b.store.SealProof(p) }
 
-// OpenProof refuses what was changed since it was written, or was written for another database.
+// OpenProof returns an error if the proof was changed, or belongs to another database.
 func (b *Books) OpenProof(content []byte) (*store.Proof, error) { return b.store.OpenProof(content) }
 
-// Heads calls each with the newest block of each chain, a line of text. Kept
-// outside of the database they prove later that no chain was cut.
+// Heads calls each with the newest block of each chain, as a line of text. Stored outside of the
+// database, it proves later that no chain was cut.
 func (b *Books) Heads(ctx context.Context, each func(head string) error) error {
 	return b.store.Heads(ctx, func(h seal.Head) error { return each(h.String()) })
 }
 
-// CheckHead proves that a chain goes on from a head that was kept.
+// CheckHead checks that a chain continues from a stored head.
 func (b *Books) CheckHead(ctx context.Context, line string) ([]store.Broken, error) {
 	head, err := seal.ParseHead(line)
 	if err != nil {
@@ -95,8 +94,8 @@ func (b *Books) CheckHead(ctx context.Context, line string) ([]store.Broken, err
 	return b.store.CheckHead(ctx, head)
 }
 
-// Audit lists what was done since a moment, oldest first, from behind the entry
-// after; all merchants' where merchant is empty. It is for the operator.
+// Audit lists acts since a time, oldest first, after the entry with the id after. It lists all
+// merchants' acts if merchant is empty. It is for the operator.
 func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time, limit int) ([]audit.Entry, error) {
 	if merchant != "" {
 		if _, err := a.AnyMerchant(ctx, merchant); err != nil {
@@ -109,8 +108,8 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	return a.Store.Audit.List(ctx, merchant, after, limit)
 }
 
-// Seal puts what was written since into blocks (design: Ledger). It returns
-// above zero when more waits.
+// Seal puts new rows into blocks of the hash chain. It returns a number above zero if more rows
+// wait.
 func (a *App) Seal(ctx context.Context) (int, error) {
 	more, err := a.Store.Seal(ctx, a.Now())
 	if more {

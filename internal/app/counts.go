@@ -10,17 +10,17 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// PaymentCount names the payments that are counted together: those that came to a status.
+// PaymentCount is the key under which payments are counted: those that reached a status.
 type PaymentCount struct {
 	Rail        string // catalog key
 	Environment tenant.Environment
 	Status      pay.Status
 }
 
-// counts is what came of payments and deliveries by what this node wrote since it started.
+// counts counts the results of payments and deliveries that this node wrote since it started.
 type counts struct {
-	mu       sync.Mutex                   // owns what follows
-	payments map[PaymentCount]int64       // with the id of the rail for its key
+	mu       sync.Mutex                   // guards the fields below
+	payments map[PaymentCount]int64       // Rail is the rail's id here
 	dead     map[tenant.Environment]int64 // deliveries that were given up
 }
 
@@ -28,7 +28,7 @@ func newCounts() *counts {
 	return &counts{payments: map[PaymentCount]int64{}, dead: map[tenant.Environment]int64{}}
 }
 
-// passed counts what a change makes of payments and deliveries.
+// passed counts the results in a change.
 func (t *counts) passed(c *pay.Change) {
 	if len(c.Payments) == 0 && len(c.Deliveries) == 0 {
 		return
@@ -47,7 +47,7 @@ func (t *counts) passed(c *pay.Change) {
 	}
 }
 
-// PaymentCounts counts the payments that came to each status by what this node wrote since it
+// PaymentCounts counts the payments that reached each status in commits of this node since it
 // started.
 func (a *App) PaymentCounts() map[PaymentCount]int64 {
 	a.counts.mu.Lock()
@@ -69,14 +69,14 @@ func (a *App) DeadLetters() map[tenant.Environment]int64 {
 	return counts
 }
 
-// Pools tells how the database's connections are used, without asking it.
+// Pools returns the use of the database's connections, without a query.
 func (a *App) Pools() []engine.Pool { return a.Store.Pools() }
 
 // Engine names the kind of the database: sqlite or postgres.
 func (a *App) Engine() string { return a.Store.Engine() }
 
-// SilentAccounts counts the provider accounts that answer no questions now, by what is
-// asked of them: payments, refunds, withdrawals. This node sees it so.
+// SilentAccounts counts the provider accounts that do not answer queries now, as this node sees it,
+// by the kind of query: payments, refunds, withdrawals.
 func (a *App) SilentAccounts() map[string]int {
 	return map[string]int{"payments": a.Cascade.Silent(), "refunds": a.Claims.Silent(), "withdrawals": a.Payouts.Silent()}
 }

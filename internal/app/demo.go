@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// DemoCheckout opens a checkout in the demo merchant's sandbox, of 25.50 USD, and returns its token.
+// DemoCheckout opens a checkout of 25.50 USD in the demo merchant's sandbox, and returns its token.
 //
-// Errors: store.ErrNotFound where there is no demo merchant.
+// Errors: store.ErrNotFound if there is no demo merchant.
 func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 	scope, err := a.Onboarding.Demo(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// shopOf is a service with one merchant, whose sandbox keys are logged in.
+// shopOf is a service with one merchant. The merchant's sandbox keys are logged in.
 func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
@@ -51,8 +51,8 @@ func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 	return a, o, tokens
 }
 
-// garbled is a text with another byte at one place, or none there; the same text where the byte
-// is the same.
+// garbled is a text with another byte at one place. It is the same text if the place does not
+// exist, or the byte is the same.
 func garbled(text string, at uint16, with byte) string {
 	i := int(at) % len(text)
 	if with == 0 {
@@ -61,7 +61,7 @@ func garbled(text string, at uint16, with byte) string {
 	return text[:i] + string(rune(with)) + text[i+1:]
 }
 
-// none of these is signed with a key of ours.
+// None of these is signed with one of our keys.
 var foreignTokens = []string{
 	"", "Bearer", "a.b.c", "..", "eyJhbGciOiJub25lIn0.e30.", // alg none
 	"eyJhbGciOiJIUzI1NiIsImtpZCI6IjEiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJjYXNjYWRhIiwia2V5Ijoia2V5XzEifQ.AAAA",
@@ -69,7 +69,7 @@ var foreignTokens = []string{
 	"sk_test_", "pk_live_x", "rk_\x00", "rt_lgn_1.1.00", "rt_..", "rt_lgn_1.9223372036854775808.00", "\xff\xfe", "sk_test_" + strings.Repeat("x", 5000),
 }
 
-// Nobody gets in with a text that is not to the letter what was given to somebody.
+// Only a text that equals an issued credential exactly is let in.
 func FuzzBearer(f *testing.F) {
 	a, o, tokens := shopOf(f)
 	for _, text := range foreignTokens {
@@ -94,13 +94,13 @@ func FuzzBearer(f *testing.F) {
 				t.Errorf("%q: %+v and the fault %v", tried, who, err)
 			}
 			if err != nil && strings.Contains(err.Error(), tried) && len(tried) > 20 {
-				t.Errorf("the error tells the credential: %v", err)
+				t.Errorf("the error contains the credential: %v", err)
 			}
 		}
 	})
 }
 
-// A refresh token that was never given is refused, and ends nobody's login.
+// A refresh token that was never issued is refused, and ends no login.
 func FuzzRefreshToken(f *testing.F) {
 	a, _, tokens := shopOf(f)
 	login, version, ok := a.Access.ParseRefresh(tokens.Refresh)

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// keyRetention is how long an Idempotency-Key is kept at least (IDEM-8).
+	// keyRetention is the shortest time that an Idempotency-Key is kept (IDEM-8).
 	keyRetention = 7 * 24 * time.Hour
-	// keyPage is how many keys are looked at in one transaction.
+	// keyPage is how many keys are read in one transaction.
 	keyPage = 5000
 )
 
-// PurgeKeys forgets the keys of requests that are past their retention: a
-// request with one is a new request.
+// PurgeKeys deletes the keys of requests after their retention: a request with such a key is a new
+// request.
 func (a *App) PurgeKeys(ctx context.Context) error {
 	before := a.Now().Add(-keyRetention)
 	for last := ""; ; {

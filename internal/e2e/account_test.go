@@ -200,7 +200,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
 		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
-		if err == nil || !strings.Contains(err.Error(), "used once") {
+		if err == nil || !strings.Contains(err.Error(), "choose another id") {
 			t.Errorf("an id was used twice: %v", err)
 		}
 	})
@@ -355,7 +355,7 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 func TestAccountThatCannotBeIsRefused(t *testing.T) {
 	plainly(t, func(t *testing.T, s *service) {
 		for want, change := range map[string]func(*acquiring.NewAccount){
-			`no adapter "visa"; want one of plain`:    func(n *acquiring.NewAccount) { n.Adapter = "visa" },
+			`no adapter "visa": use one of plain`:     func(n *acquiring.NewAccount) { n.Adapter = "visa" },
 			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
 			"apiKey: begins with key-":                func(n *acquiring.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
 			"password: is no credential of plain":     func(n *acquiring.NewAccount) { n.Credentials["password"] = "topsecret" },
@@ -366,13 +366,13 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"a provider must be called over https":    func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
 			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
 			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
-			"pix.BRA has terms and is not on": func(n *acquiring.NewAccount) {
+			"pix.BRA has terms, but is not on": func(n *acquiring.NewAccount) {
 				n.Rails, n.Terms = []string{"spei.MEX"}, []acquirer.RailTerms{{Rail: "pix.BRA"}}
 			},
-			"the limits of all rails are none: BRL:5-1": func(n *acquiring.NewAccount) {
+			"the limits of all rails are invalid: BRL:5-1": func(n *acquiring.NewAccount) {
 				n.Terms = []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is not one: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
+			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
 			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
 			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]acquirer.RailTerms, 2) },
 		} {

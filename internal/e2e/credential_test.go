@@ -263,7 +263,7 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
 		s.clock.advance(10 * day)
-		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace is") {
+		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
 			t.Errorf("a grace of nearly nothing: %v", err)
 		}
 		_, first, err := s.App.Keys.Rotate(ctx, old.ID, day)

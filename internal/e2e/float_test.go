@@ -160,7 +160,7 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 			want string
 		}{
 			{money.Amount{}, "the bank does not tell"},
-			{money.New(2000_00, "USD"), "it tells its balance in USD"},
+			{money.New(2000_00, "USD"), "it reports its balance in USD"},
 			{money.New(2000_00, "MXN"), "0.00 MXN"},
 			{money.New(165_00, "MXN"), "0.00 MXN"},
 			{money.New(160_50, "MXN"), "-4.50 MXN"},

@@ -95,7 +95,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		must(t, err)
 		command.Close()
 		if again < 4 { // a signing key, an account, a wallet, a webhook
-			t.Errorf("%d secrets were sealed again", again)
+			t.Errorf("%d secrets were encrypted again", again)
 		}
 		_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
 		must(t, err)

@@ -44,9 +44,9 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"Bearer and nothing", "", "/payments", "", "Authorization: Bearer", "401 missing_credentials", "nothing follows the word Bearer"},
 			{"Token", "", "/payments", "", "Authorization: Token abc", "401 missing_credentials", "only Bearer is taken"},
 			{"X-API-Key", "", "/payments", "", "Authorization: |X-API-Key: " + o.credential, "401 missing_credentials", "the header X-Api-Key is not read"},
-			{"a key that is cut off", "", "/payments", "", plain[:len(plain)-3], "401 invalid_api_key", "check that all of it was sent"},
+			{"a key that is cut off", "", "/payments", "", plain[:len(plain)-3], "401 invalid_api_key", "check that it is complete"},
 			{"an invented key", "", "/payments", "", "Authorization: Bearer sk_test_123", "401 invalid_api_key", "cascada key list"},
-			{"some token", "", "/payments", "", "Authorization: Bearer abc", "401 invalid_token", "a secret key works in its place"},
+			{"some token", "", "/payments", "", "Authorization: Bearer abc", "401 invalid_token", "a secret key works too"},
 			{"the refresh token", "", "/payments", "", "Authorization: Bearer " + tokens.text(t, "refreshToken"), "401 invalid_api_key", "send the access token"},
 			{"a publishable key", "", "/payments", "", "Authorization: Bearer " + o.Sandbox.Publishable, "403 key_kind_not_allowed", "use a secret key here (sk_test_…"},
 			{"a right too few", "", "/payments", card, "Authorization: Bearer " + restricted.credential, "403 forbidden", "use one with the right payments"},
@@ -60,7 +60,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"no secret key", "", "/auth/token", fmt.Sprintf(`{"apiKey":%q}`, o.Sandbox.Publishable), "", "400 missing_field secretKey", "secretKey is required: send a text"},
 			{"api_key", "", "/auth/token", fmt.Sprintf(`{"api_key":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Sandbox.Secret), "", "400 missing_field apiKey", "did you mean apiKey?"},
 			{"an old refresh token", "", "/auth/refresh", `{"refreshToken":"rt_x"}`, "", "401 invalid_token", "get a new one from POST /auth/token"},
-			{"logout with a key", "", "/auth/logout", `{}`, "", "400 invalid_request", "send the access token"},
+			{"logout with a key", "", "/auth/logout", `{}`, "", "400 invalid_request", "send its access token"},
 
 			// The address.
 			{"a slash at the end", "", "/payments/", "", "", "404 not_found", "the path ends with a slash: the address is /api/v1/payments (GET, POST)"},

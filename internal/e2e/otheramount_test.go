@@ -22,7 +22,7 @@ func tellsOther(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
 }
 
-// A provider answers that another amount was paid than was asked for: that is neither
+// A provider answers that the amount that was paid differs from the payment's: that is neither
 // the payment nor nothing, and is the operator's to look at.
 func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 	drilled(t, func(t *testing.T, d *drill) {

@@ -67,7 +67,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
 		}
 		for _, v := range e.Accounts {
-			if (v.Verdict == "is not one that the routing rules list for pix.BRA") != (v.Account == "bank-2") {
+			if (v.Verdict == "is not in the routing rules' list for pix.BRA") != (v.Account == "bank-2") {
 				t.Errorf("of %s it says %q", v.Account, v.Verdict)
 			}
 		}
@@ -149,12 +149,12 @@ func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
 		s.rules(t, routing.Rules{Budget: pay.Budget{Attempts: 2}})
 		live.post(t, "/payments", live.pix(t)).refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
 		got, e := live.tried(t, live.pix(t))
-		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: 2 tries are all there are" {
+		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: at most 2 attempts" {
 			t.Errorf("tried at %s, stopped by %q", got, e.Payment.Attempts[1].Stop)
 		}
 		story, err := s.App.Story(ctx, e.Payment.ID)
 		must(t, err)
-		if !strings.Contains(story, "no other was tried: budget: 2 tries") {
+		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
 			t.Errorf("the story does not tell why it ended:\n%s", story)
 		}
 	})
@@ -187,7 +187,7 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 				got = append(got, a.Provider)
 			}
 			last := e.Payment.Attempts[len(e.Payment.Attempts)-1]
-			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no try begins 30s after the payment was made") != (c.want == "bank-1") {
+			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no attempt begins later than 30s after the payment was made") != (c.want == "bank-1") {
 				t.Errorf("an answer after %s: tried at %s, stopped by %q", c.late, got, last.Stop)
 			}
 		}

@@ -17,21 +17,21 @@ const (
 	EvidencePrefix = "ev_"
 )
 
-// OutcomeKind is how a call to a provider ended.
+// OutcomeKind is the result of a call to a provider.
 type OutcomeKind string
 
-// The outcomes of a call. Unknown is not a failure: the shopper may have been
-// charged, and only the provider can say.
+// The outcomes of a call. Unknown is not a failure: the shopper may have been charged, and only the
+// provider knows.
 const (
-	Sending     OutcomeKind = "sending"     // the call is under way, or we died in it
+	Sending     OutcomeKind = "sending"     // the call is under way, or the node died during it
 	Approved    OutcomeKind = "approved"    // the shopper paid
 	Awaiting    OutcomeKind = "pending"     // the shopper has to act
-	Declined    OutcomeKind = "declined"    // refused; nobody was charged
-	Unavailable OutcomeKind = "unavailable" // the provider proved, by refusing the call, that nobody was charged
-	Errored     OutcomeKind = "error"       // this request is refused as it stands, which proves no charge; another one may be taken
-	Unknown     OutcomeKind = "unknown"     // timeout, broken answer: nobody knows
+	Declined    OutcomeKind = "declined"    // refused; the shopper was not charged
+	Unavailable OutcomeKind = "unavailable" // the provider refused the call, which proves that the shopper was not charged
+	Errored     OutcomeKind = "error"       // the provider refuses this request, which proves that the shopper was not charged; another account may accept it
+	Unknown     OutcomeKind = "unknown"     // timeout or unreadable answer: the result is not known
 	Missing     OutcomeKind = "missing"     // a query proved that the provider never had it
-	Lapsed      OutcomeKind = "expired"     // the provider says that the shopper's time is over
+	Lapsed      OutcomeKind = "expired"     // the provider says that the shopper's time to pay is over
 )
 
 // Outcome is a provider's answer in our words.
@@ -44,16 +44,16 @@ type Outcome struct {
 	ProviderRef string
 	FormURL     string
 	Data        PaymentData
-	Local       money.Amount // what was paid, when the provider says so; else zero
-	CheckAt     time.Time    // when to ask again, when the provider told; else zero
-	// Played says that the sandbox made it so on the merchant's demand (SBX-5). Of Awaiting: the
-	// create call plays the end before it replies. Of Approved: payment.captured tells it, too.
-	// Of a dispute: the payment stays completed.
+	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
+	CheckAt     time.Time    // when to query again, if the provider says so; else zero
+	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
+	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
+	// is sent too. The payment stays completed after a played dispute.
 	Played bool
 }
 
-// Asked is the outcome as the answer to a question, or as news: what refuses a
-// question, or cannot take it, proves nothing about what was asked after.
+// Asked converts an error from a query or a notification: a query that is refused or fails proves
+// nothing about the charge.
 func (o Outcome) Asked() Outcome {
 	switch o.Kind {
 	case Approved, Awaiting, Declined, Missing, Lapsed:
@@ -75,24 +75,24 @@ type Attempt struct {
 	Started     int64        `json:"started"` // microseconds UTC
 	Ended       int64        `json:"ended,omitempty"`
 	Flight
-	// Why it went there, and who was passed over: for the operator.
+	// Why it went to this account, and which accounts were passed over. For the operator.
 	Why    string   `json:"why,omitempty"`
 	Passed []string `json:"passed,omitempty"`
-	Stop   string   `json:"stop,omitempty"` // why no other was tried after it, though there was one
-	// What the call itself said, and when, where more was learnt later: how an
-	// account does is judged by that.
+	Stop   string   `json:"stop,omitempty"` // why no other account was tried, although one was left
+	// The result of the call itself, and its time, if more was learnt later. An account's health is
+	// judged by the call.
 	Said   OutcomeKind `json:"said,omitempty"`
 	SaidAt int64       `json:"saidAt,omitempty"`
-	// Ruled: it counts as paid by the operator's word.
+	// Ruled: the operator resolved it as paid.
 	Ruled bool `json:"ruled,omitempty"`
-	// Found: the provider's own list has it, from before a restore. It was not called since.
+	// Found: it is in the provider's own list, from before a restore, and was not called since.
 	Found bool `json:"found,omitempty"`
-	// Unanswered is how often in a row it was asked about in vain.
+	// Unanswered counts the failed queries in a row.
 	Unanswered int `json:"unanswered,omitempty"`
 }
 
-// Called returns what the call of an attempt said, and when; false while it runs, or
-// where the service died in it.
+// Called returns the result of the attempt's call and its time. It returns false while the call
+// runs, and if the node died during it.
 func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
 	kind, ended := a.Status, a.Ended
 	if a.Said != "" {
@@ -101,8 +101,8 @@ func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
 	return kind, time.UnixMicro(ended).UTC(), ended > 0 && ended-a.Started < callLease.Microseconds()
 }
 
-// took is how long the call took, not counting what was learnt later; where it never
-// answered, until that was learnt.
+// took is how long the call took, without later queries. If the call never got an answer, it is the
+// time until the outcome was learnt.
 func (a Attempt) took() time.Duration {
 	if _, at, ok := a.Called(); ok {
 		return max(0, at.Sub(time.UnixMicro(a.Started)))
@@ -110,14 +110,14 @@ func (a Attempt) took() time.Duration {
 	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
 }
 
-// resumed reports whether the sweep, and not the call, found out what came of it.
+// resumed reports whether the sweep, not the call, learnt the outcome.
 func (a Attempt) resumed() bool {
 	_, _, called := a.Called()
 	return a.Ended > 0 && !called
 }
 
-// Reference is what the provider knows an attempt by: ours, unique, made
-// before the call, so that we can ask about a call that never answered.
+// Reference is our name of an attempt at the provider. It is unique and made before the call, so
+// that we can query a call that got no answer.
 func (p Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.Suffix(), order) }
 
 // ParseReference returns the payment's id and the attempt's order.
@@ -138,12 +138,12 @@ func (p Payment) current() (Attempt, bool) {
 	return p.Attempts[len(p.Attempts)-1], true
 }
 
-// Current returns the last attempt. Every payment past its first commit has one,
-// except where no provider served its rail.
+// Current returns the last attempt. After its first commit every payment has one, unless no
+// provider served its rail.
 func (p Payment) Current() (Attempt, bool) { return p.current() }
 
-// answered returns the attempts with the outcome noted on the one of the order
-// given. The slice is new: values that were handed out do not change.
+// noted returns the attempts with the outcome recorded on the one with this order. The slice is
+// new: values that were handed out do not change.
 func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	attempts := make([]Attempt, len(p.Attempts), len(p.Attempts)+1)
 	copy(attempts, p.Attempts)
@@ -162,7 +162,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	return attempts
 }
 
-// Trace is the attempts as a merchant may see them (ERR-18).
+// Trace returns the attempts as the merchant may see them (ERR-18).
 func (p Payment) Trace() []problem.AttemptTrace {
 	traces := make([]problem.AttemptTrace, 0, len(p.Attempts))
 	for _, a := range p.Attempts {
@@ -188,47 +188,47 @@ func (p Payment) Trace() []problem.AttemptTrace {
 	return traces
 }
 
-// Flight is what is kept of the calls that carry out one intent: of a charge, a refund
-// or a payout. What is zero is from before it was kept.
+// Flight is the record of the calls that carry out one intent: a charge, a refund or a payout. Rows
+// from before this record existed have a zero Flight.
 type Flight struct {
-	// Until is when a call that was begun can no longer be on its way, microseconds of
-	// the database's clock: before that, nothing proves that it did not arrive.
+	// Until is the time after which no call that was begun can still arrive, in microseconds of the
+	// database's clock. Before that, nothing proves that it did not arrive.
 	Until int64 `json:"until,omitempty"`
-	Calls int   `json:"calls,omitempty"` // how often it was begun
+	Calls int   `json:"calls,omitempty"` // calls begun so far
 }
 
-// Caller is a node that calls providers: what it begins is its own to finish, until
-// its lease ends.
+// Caller is a node that calls providers. It alone finishes the calls that it begins, until its
+// lease ends.
 type Caller struct {
 	Node string
-	// Until is when a call that it begins now can no longer be on its way, in the
-	// database's clock.
+	// Until is the time after which a call that begins now can no longer arrive, in the database's
+	// clock.
 	Until time.Time
 }
 
-// How long a call to a provider may take, and how long whoever makes it has. Each is longer
+// Limits on how long a call to a provider may take, and how long its caller has. Each one is longer
 // than the one before it (UNK-1).
 const (
 	// CallTimeout bounds one call, from its first byte to its last.
 	CallTimeout = 20 * time.Second
-	// callStart is how late after a call is begun its first byte may leave.
+	// callStart is the longest time between the begin of a call and its first byte.
 	callStart = 8 * time.Second
-	// callTime is how long a call may be on its way from the moment at which it is begun. The
-	// rest is for what a node's idea of the database's clock may be off.
+	// callTime is the longest time that a call may be under way, counted from its begin. It
+	// includes 7 seconds for a node's error about the database's clock.
 	callTime = callStart + CallTimeout + 7*time.Second
-	// callLease is longer than that: after it, whoever made the call is dead and the
-	// sweep asks the provider. sendingLease is the same of a payout.
+	// callLease is longer than callTime: after it, the caller is dead and the sweep queries the
+	// provider. sendingLease is the same for a payout.
 	callLease    = callTime + 10*time.Second
 	sendingLease = callTime + 25*time.Second
-	// SweepLease is longer than the slowest question to a provider. What waits in a lane
-	// for longer is leased again, also by other nodes: asking twice is harmless.
+	// SweepLease is longer than the slowest query. A query that waits in a lane for longer is
+	// leased again, perhaps by another node. Querying twice is harmless.
 	SweepLease = 2 * callLease
 )
 
-// CallBy is the caller whose node begins a call now, in the database's clock.
+// CallBy returns the caller for a call that a node begins now, in the database's clock.
 func CallBy(node string, now time.Time) Caller { return Caller{node, now.Add(callTime)} }
 
-// begin is the intent of one more call.
+// begin records the intent of one more call.
 func (f Flight) begin(c Caller) Flight {
 	if !c.Until.IsZero() {
 		f.Until = max(f.Until, c.Until.UnixMicro())
@@ -238,17 +238,17 @@ func (f Flight) begin(c Caller) Flight {
 }
 
 // MayStart reports whether the call that was begun last may still leave, at a time of the
-// database's clock. Later, others may take it for proved that it did not.
+// database's clock. After that time other nodes rely on it not having left.
 func (f Flight) MayStart(now time.Time) bool {
 	return now.UnixMicro() <= f.Until-(callTime-callStart).Microseconds()
 }
 
-// OnItsWay reports whether a call may still reach its provider, at a time of the
-// database's clock.
+// OnItsWay reports whether a call may still arrive at its provider, at a time of the database's
+// clock.
 func (f Flight) OnItsWay(now time.Time) bool { return now.UnixMicro() < f.Until }
 
-// Answered is what a call was answered, as far as that proves something: of two calls one
-// may be refused and the other one taken, whenever the answer comes.
+// Answered returns what the answer to a call proves. If the call was made twice, one may be refused
+// and the other accepted, so a refusal proves nothing.
 func (f Flight) Answered(o Outcome) Outcome {
 	if o.Kind == Approved || o.Kind == Awaiting || f.Calls <= 1 {
 		return o
@@ -256,10 +256,9 @@ func (f Flight) Answered(o Outcome) Outcome {
 	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
 }
 
-// Proved is the answer to a question that was asked at a time of the database's clock, or
-// that came by itself then, as far as it proves something. That there is nothing is proved
-// only when no call could bring it any more: the provider does not see a call that is on
-// its way.
+// Proved returns what a query or a notification proves, at a time of the database's clock.
+// "Missing" is proof only if no call can still arrive: the provider does not see a call that is
+// under way.
 func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
 	switch {
 	case !f.OnItsWay(asked), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && f.Calls <= 1:
@@ -268,8 +267,8 @@ func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
 }
 
-// Told is what a provider tells by itself at a time of the database's clock, as far as it
-// proves something: of two calls it may mean either.
+// Told returns what a provider's notification proves, at a time of the database's clock. If the
+// call was made twice, it may be about either call.
 func (f Flight) Told(o Outcome, at time.Time) Outcome { return f.Answered(f.Proved(o, at)) }
 
 // ProvedPayout is Proved for a payout.

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// What a payment's budget allows: a card is never charged when its shopper is gone, a
-// voucher may be made later.
+// The budget of a payment: a card is never charged after its shopper has left, but a voucher may be
+// made later.
 func TestBudgetEndsTheCascade(t *testing.T) {
 	budget := Budget{Attempts: 2, Time: 30 * time.Second}
 	down, unknown, missing := Outcome{Kind: Unavailable}, Outcome{Kind: Unknown}, Outcome{Kind: Missing}
@@ -22,15 +22,15 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		tries   int
 		stop    string
 	}{
-		{"attempts", cardRail(), seconds(1, 2), []Outcome{down, down}, 2, "budget: 2 tries"},
-		{"time", cardRail(), seconds(30), []Outcome{down}, 1, "budget: no try begins 30s"},
+		{"attempts", cardRail(), seconds(1, 2), []Outcome{down, down}, 2, "budget: at most 2 attempts"},
+		{"time", cardRail(), seconds(30), []Outcome{down}, 1, "budget: no attempt begins later than 30s"},
 		{"within its time", cardRail(), seconds(29), []Outcome{down}, 2, ""},
-		{"a card after an unknown outcome", cardRail(), seconds(1, 31), []Outcome{unknown, missing}, 1, "budget: no try begins 30s"},
-		{"a voucher whose shopper waits", pixRail(), seconds(30), []Outcome{down}, 1, "budget: no try begins 30s"},
+		{"a card after an unknown outcome", cardRail(), seconds(1, 31), []Outcome{unknown, missing}, 1, "budget: no attempt begins later than 30s"},
+		{"a voucher whose shopper waits", pixRail(), seconds(30), []Outcome{down}, 1, "budget: no attempt begins later than 30s"},
 		{"a voucher after an unknown outcome", pixRail(), seconds(1, 31), []Outcome{unknown, missing}, 2, ""},
 		{"a voucher after a crash", pixRail(), seconds(46), []Outcome{missing}, 2, ""},
-		{"a voucher after a crash, tries used up", pixRail(), seconds(46, 47), []Outcome{missing, down}, 2, "budget: 2 tries"},
-		{"a voucher that could not be paid any more", pixRail(), []time.Duration{time.Second, pixRail().Window}, []Outcome{unknown, missing}, 1, "budget: the time in which"},
+		{"a voucher after a crash, tries used up", pixRail(), seconds(46, 47), []Outcome{missing, down}, 2, "budget: at most 2 attempts"},
+		{"a voucher that could not be paid any more", pixRail(), []time.Duration{time.Second, pixRail().Window}, []Outcome{unknown, missing}, 1, "budget: the payment's window is over"},
 		{"a hard decline is no matter of budgets", cardRail(), seconds(40), []Outcome{{Kind: Declined, Code: problem.CardDeclined}}, 1, ""},
 	} {
 		p := sent(t, c.rail, 1000)
@@ -56,7 +56,7 @@ func seconds(list ...int) (after []time.Duration) {
 	return after
 }
 
-// The last account that there is needs no budget to be the last.
+// The last account of the cascade needs no budget to be the last.
 func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
 	p := sent(t, cardRail(), 1000)
 	c := Cascade{Routes: routes.Routes[:1], Budget: Budget{Attempts: 1}}
@@ -66,11 +66,11 @@ func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
 	}
 }
 
-// How an account does is judged by what its call said, whatever is learnt later.
+// An account's health is judged by its call's result, not by what is learnt later.
 func TestAttemptKeepsWhatItsCallSaid(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	if _, _, ok := p.Attempts[0].Called(); ok {
-		t.Error("a call that runs has said something")
+		t.Error("a running call has a result")
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Second))
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
@@ -82,6 +82,6 @@ func TestAttemptKeepsWhatItsCallSaid(t *testing.T) {
 	p = sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
 	if _, _, ok := p.Attempts[0].Called(); ok {
-		t.Error("what the sweep found out is told as the call's answer")
+		t.Error("what the sweep learnt counts as the call's answer")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pendingVoucher waits for its shopper, who has days.
+// pendingVoucher waits for its shopper, whose window is days.
 func pendingVoucher(t *testing.T) Payment {
 	t.Helper()
 	p := sent(t, pixRail(), 25_50)
@@ -14,9 +14,9 @@ func pendingVoucher(t *testing.T) Payment {
 	return p
 }
 
-// What follows from what a provider says of a payment that is to be canceled: a payment that
-// came completes it, silence leaves it pending, all else cancels it, with one event and one
-// more look for late money.
+// The provider's answer decides about a payment that is being canceled: approved completes it,
+// unknown leaves it pending, and all others cancel it, with one event and later queries for late
+// money.
 func TestCancelDecides(t *testing.T) {
 	for kind, want := range map[OutcomeKind]Status{
 		Approved: Completed, Unknown: Pending, Lapsed: Failed, Declined: Failed, Missing: Failed, Awaiting: Failed,
@@ -44,9 +44,9 @@ func TestCancelDecides(t *testing.T) {
 		}
 		switch {
 		case want == Failed && next.DueAt != now.Add(looks[0]):
-			t.Errorf("%s: late money is looked for at %s", kind, next.DueAt)
+			t.Errorf("%s: the query for late money is due at %s", kind, next.DueAt)
 		case want == Pending && (!next.DueAt.After(now) || next.DueAt.After(now.Add(unknownRetry))):
-			t.Errorf("%s: it is asked about at %s", kind, next.DueAt)
+			t.Errorf("%s: the next query is due at %s", kind, next.DueAt)
 		case len(change.Transfers) > 0 != (want == Completed):
 			t.Errorf("%s: %d transfers", kind, len(change.Transfers))
 		}
@@ -54,19 +54,19 @@ func TestCancelDecides(t *testing.T) {
 			t.Errorf("%s: canceling it then: %v", kind, err)
 		}
 	}
-	// The end that the provider tells by itself, or when it is asked, is the cancel's.
+	// The end counts as a cancellation, whether it comes by notification or by query.
 	p := pendingVoucher(t)
 	asked, _ := p.AskCancel(p.Times.Created.Add(time.Minute))
 	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.CancelAsked)
 	if !told.Canceled() {
-		t.Errorf("told that its charge has ended, the payment is %s", told)
+		t.Errorf("after the notice that its charge has ended, the payment is %s", told)
 	}
 	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.Canceled() || told.Status != Expired {
-		t.Errorf("nobody canceled it, and it is %s", told)
+		t.Errorf("without a cancellation it is %s", told)
 	}
-	// Money of another amount is the operator's to deal with.
+	// Another amount is for the operator.
 	p.Strays = []Stray{{Code: AmountMismatch}}
 	if err := p.CheckCancel(); err == nil {
-		t.Error("a payment may be canceled for which money has come")
+		t.Error("a payment that has received money may be canceled")
 	}
 }

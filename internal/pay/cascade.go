@@ -13,29 +13,28 @@ import (
 // Route is a rail at a provider.
 type Route struct {
 	Provider string
-	Why      string   // it stands where it does, for the operator
-	Passed   []string // who was passed over, and why
+	Why      string   // why it is at this place in the cascade, for the operator
+	Passed   []string // the accounts that were passed over, and why
 }
 
-// Cascade is where a payment may be tried, in this order, as far as the budget
-// goes.
+// Cascade is the list of routes on which a payment may be tried, in order, within the budget.
 type Cascade struct {
 	Routes []Route
 	Budget Budget
 }
 
-// Budget bounds the tries of a payment. What is zero is no bound.
+// Budget limits the attempts of a payment. Zero means no limit.
 type Budget struct {
-	Attempts int           `json:"attempts"` // how many there are at most
-	Time     time.Duration `json:"time"`     // after the payment was made: no further one begins then
+	Attempts int           `json:"attempts"` // the most attempts
+	Time     time.Duration `json:"time"`     // counted from the payment's creation; no attempt begins later
 }
 
-// How long until a payment is looked at again.
+// Pauses before a payment is looked at again.
 const (
-	// unknownRetry is the first pause between two questions about an unknown outcome;
-	// pauses has the later ones.
+	// unknownRetry is the first pause between two queries about an unknown outcome. pauses has the
+	// later ones.
 	unknownRetry = 30 * time.Second
-	// sweepEvery is the reconciliation sweep's period (SVC-11).
+	// sweepEvery is the period of the sweep that queries providers (SVC-11).
 	sweepEvery = 5 * time.Minute
 )
 
@@ -54,8 +53,8 @@ func (p Payment) Tried(account string) bool {
 	return slices.ContainsFunc(p.Attempts, func(a Attempt) bool { return a.Provider == account })
 }
 
-// Try is the intent: it opens an attempt at a route. The call follows once the
-// Change is committed; a crash in between leaves the attempt to the sweep.
+// Try is the intent: it opens an attempt on a route. The call is made after the Change is
+// committed. If the node dies in between, the sweep finishes the attempt.
 func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
 	from := p
 	p = p.try(r, now)
@@ -76,33 +75,32 @@ func (p Payment) try(r Route, now time.Time) Payment {
 	return p
 }
 
-// InHandOf says which node makes the calls that are decided on next.
+// InHandOf sets the node that makes the calls decided on next.
 func (p Payment) InHandOf(c Caller) Payment {
 	p.caller = c
 	return p
 }
 
-// Resend is the intent to make the current attempt's call again, under the same
-// reference: the provider charges once. Who owned it did not make it, or died in it.
+// Resend is the intent to repeat the current attempt's call under the same reference, so that the
+// provider charges once. Its previous owner did not make the call, or died during it.
 func (p Payment) Resend(now time.Time) (Payment, Change) {
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
-	a.Calls = max(a.Calls, 1) // one that is from before it was kept was begun
+	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
 	a.Status, a.Flight = Sending, a.begin(p.caller)
 	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 
-// inHand reports whether a node has something to finish: a call, or a create call that
-// has not answered.
+// inHand reports whether a node has something to finish: a call, or a create call without a reply.
 func (p Payment) inHand() bool {
 	a, ok := p.current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
 }
 
-// Exhaust fails a payment that no provider serves (ERR-18).
+// Exhaust fails a payment for which no provider account is available (ERR-18).
 func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	from := p
 	p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
@@ -113,12 +111,11 @@ func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 	return p, change
 }
 
-// Resolve notes what came of the current attempt and decides what follows:
-// completed, pending, failed, the next route (a new attempt, sending), or
-// still unknown.
+// Resolve records the outcome of the current attempt and decides what follows: completed, pending,
+// failed, a new attempt on the next route (sending), or still unknown.
 //
-// It takes the answers of calls and of queries alike. An unknown outcome is
-// never followed by another attempt: the shopper may have been charged.
+// It accepts the results of calls and of queries. After an unknown outcome it never makes another
+// attempt: the shopper may have been charged.
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
 	from := p
 	attempt, ok := p.current()
@@ -131,11 +128,11 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Unsure = p.unsure(o, now)
 	if p.Canceling() && (o.Kind == Lapsed || o.Kind == Declined) {
-		return p.canceled(from, now) // nobody paid, and the shop wants nobody to
+		return p.canceled(from, now) // nobody paid, and the shop asked to cancel
 	}
 	switch o.Kind {
 	case Approved:
-		if p.Page.FormURL == "" { // approved at once: the shopper has seen no other
+		if p.Page.FormURL == "" { // approved at once: the shopper has seen no other page
 			p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 		}
 		return p.complete(from, attempt.Order, o, now)
@@ -148,8 +145,8 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		p = p.wait(o, now).answer()
 	default:
 		if p.Status == Pending && o.Kind != Declined {
-			// The shopper holds a voucher that the provider cannot find now. It
-			// ends when the provider finds it, or when its window does.
+			// The shopper holds a voucher that the provider cannot find now. The payment ends when
+			// the provider finds it, or when its window ends.
 			p.Attempts = from.Attempts
 			p = p.wait(o, now)
 			break
@@ -158,7 +155,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
 			stop := p.Spent(c.Budget, now)
 			if p.Holds() {
-				stop = "money of another amount came: nobody else asks the shopper for more"
+				stop = "another amount arrived: the shopper is not asked to pay more"
 			}
 			if stop == "" {
 				p = p.try(next, now)
@@ -177,25 +174,22 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	return p, change
 }
 
-// misfits reports whether a provider says that something else was paid than what
-// was asked for.
+// misfits reports whether the provider says that another amount was paid than the payment asks for.
 func (p Payment) misfits(o Outcome) bool {
 	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Price.Local
 }
 
-// amountMismatch is the decline of an attempt whose provider tells of another
-// amount.
+// amountMismatch is the decline code of an attempt whose provider reports another amount.
 const amountMismatch = "amount_mismatch"
 
 func otherAmount() Failure {
-	return Failure{Code: amountMismatch, Message: "another amount was paid than was asked for"}
+	return Failure{Code: amountMismatch, Message: "the amount that was paid differs from the payment's"}
 }
 
-// hold leaves a payment as it is whose provider answers that another amount was
-// paid: that is kept for the operator as a notification of it is, and told to the
-// merchant, once for each amount, whatever is heard in between (LATE-5).
-// No other provider is tried: the shopper was
-// charged. The payment still ends with its window.
+// hold keeps a payment open whose provider answers that another amount was paid. The answer is kept
+// for the operator like a notification, and the merchant gets an event, once for each amount, even
+// if other answers come in between (LATE-5). No other provider is tried: the shopper was charged.
+// The payment still ends with its window.
 func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
 	from := p
 	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
@@ -218,31 +212,29 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 	return next, change
 }
 
-// Spent says why the budget allows no further try, "" while it does.
+// Spent says why the budget allows no further attempt, "" if it allows one.
 //
-// Its time is that of a shopper who waits. A card that is charged when he is gone is
-// a purchase that he may have made elsewhere by then, so there the time counts
-// always. A voucher takes nothing from anybody: once its create call is over, which
-// an unknown outcome or a crash has done, it may be made as long as it could have
-// been paid.
+// The time budget protects a shopper who is waiting: after it, the shopper may have left and bought
+// elsewhere, so a card must not be charged any more. For cards it always applies. A voucher charges
+// nobody by itself. So once its create call is over (after an unknown outcome or a crash), a
+// voucher may be made for as long as its window lasts.
 func (p Payment) Spent(b Budget, now time.Time) string {
 	since := now.Sub(p.Times.Created)
 	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
-		return fmt.Sprintf("budget: %d tries are all there are", b.Attempts)
+		return fmt.Sprintf("budget: at most %d attempts", b.Attempts)
 	case !p.Way.Sync && resumed:
 		if p.Way.Window > 0 && since >= p.Way.Window {
-			return "budget: the time in which the shopper could have paid is over"
+			return "budget: the payment's window is over"
 		}
 	case b.Time > 0 && since >= b.Time:
-		return fmt.Sprintf("budget: no try begins %s after the payment was made", b.Time)
+		return fmt.Sprintf("budget: no attempt begins later than %s after the payment was made", b.Time)
 	}
 	return ""
 }
 
-// reason says why the payment fails when nothing is left to try. A hard decline
-// is the issuer's word; a soft one that nobody is left to overrule means that
-// all providers declined (ERR-18).
+// reason says why the payment fails when no route is left. A hard decline is the issuer's decision.
+// A soft decline with no route left means that all providers declined (ERR-18).
 func (p Payment) reason(o Outcome) Failure {
 	if s, held := p.Attention(); held && s.Code == AmountMismatch {
 		return otherAmount()
@@ -278,7 +270,7 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 	return p.wait(o, now)
 }
 
-// wait sets the time of the next look.
+// wait sets the time at which the payment is looked at next.
 func (p Payment) wait(o Outcome, now time.Time) Payment {
 	p.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {
@@ -289,7 +281,7 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 		p.DueAt = o.CheckAt
 	}
 	if p.Answered == "" && p.Status == Pending {
-		p.DueAt = now.Add(callLease) // the create call goes on, unless its node dies
+		p.DueAt = now.Add(callLease) // the create call continues, unless its node dies
 	}
 	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
 		p.DueAt = expires
@@ -297,8 +289,8 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	return p
 }
 
-// answer notes the status that the create call replies with, once. Where that is
-// pending, await has noted it, or the create call goes on.
+// answer records, once, the status that the create call replies with. Pending is not recorded here:
+// await has recorded it, or the create call continues.
 func (p Payment) answer() Payment {
 	if p.Answered == "" && p.Status != Pending {
 		p.Answered = p.Status
@@ -306,8 +298,8 @@ func (p Payment) answer() Payment {
 	return p
 }
 
-// Reply notes the status that the create call replies with where what it went on
-// for came to nothing.
+// Reply records the payment's status as the create call's reply. The create call continued past
+// pending, and nothing came of it.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Answered = p.Status
@@ -321,10 +313,9 @@ func (p Payment) fail(f Failure, now time.Time) Payment {
 	return p
 }
 
-// lapse ends a payment whose window is over. One that never became pending
-// fails: expired is for shoppers who did not pay (PAY-28).
-// What was paid at the last moment may be told later: it is asked about
-// for some days.
+// lapse ends a payment whose window is over. One that never became pending fails, because expired
+// means that the shopper did not pay (PAY-28). The provider is queried for some days more: a
+// payment at the last moment may be reported late.
 func (p Payment) lapse(now time.Time) Payment {
 	if p.Status == Processing {
 		p = p.fail(unpaid(), now)
@@ -337,8 +328,8 @@ func (p Payment) lapse(now time.Time) Payment {
 	return p
 }
 
-// complete writes a payment that an attempt's outcome completed, with its capture. What
-// the sandbox completed is told as payment.captured, too (EVT-1).
+// complete writes a payment that an attempt completed, with its capture. A payment completed by the
+// sandbox also sends payment.captured (EVT-1).
 func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
 	p.Captured = order
 	p = p.move(Complete, now).answer().written(from, now)
@@ -353,26 +344,25 @@ func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Pa
 	return p.applyHeld(change, nil, now)
 }
 
-// finish writes a payment that failed or expired, with the event that says so.
+// finish writes a payment that failed or expired, with its event.
 func (p Payment) finish(from Payment, now time.Time) (Payment, Change) {
 	p = p.written(from, now)
 	p, event := p.event(hook.PaymentFailed, from.Status, now)
 	return p, Change{Payments: []Payment{p}, Events: []Event{event}}
 }
 
-// NoProvider is the reason (details.reason) for which nobody could be asked for the money.
+// NoProvider is the reason (details.reason) if no provider account was available.
 const NoProvider = "no_provider_for_method_region"
 
-// Refusal is the error that the create call replies with when the shopper
-// cannot go on, or nil (PAY-25, ERR-10). It tells the same
-// on every replay.
+// Refusal is the error that the create call replies with if the shopper cannot go on, else nil
+// (PAY-25, ERR-10). It is the same on every replay.
 func (p Payment) Refusal() error {
 	details := problem.Details{TransactionID: p.ID}
 	switch {
 	case p.Answered == Pending && p.Challenged:
 		details.RedirectURL = p.Page.FormURL
 		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
-			Message: "the card's issuer wants the shopper to confirm: send them to details.redirectUrl"}
+			Message: "the card's issuer wants the shopper to confirm the payment: send the shopper to details.redirectUrl"}
 	case p.Answered != Failed || p.Failure == nil:
 		return nil
 	case p.Failure.Code == string(problem.CascadeExhausted):

@@ -1,12 +1,11 @@
-// Package pay is the core of Cascada: what moves money. The payment and its life
-// cycle, the cascade's decisions, claims, settlements, withdrawals, and the Change, which
-// is everything that one decision writes. The nouns that they rest on have packages below
-// it: tenant, acquirer, hook, audit, problem.
+// Package pay is the core of Cascada: everything that moves money. It has the payment and its life
+// cycle, the cascade's decisions, claims, settlements, withdrawals, and the Change, which is
+// everything that one decision writes. The packages below it have the nouns that these use: tenant,
+// acquirer, hook, audit, problem.
 //
-// The package is pure. Values go in, values come out: it imports no context,
-// database, HTTP, log or random source and never asks for the time (a test in
-// internal/arch keeps it so). A use case in internal/app reads, calls one
-// function of this package, and commits the Change that it returns.
+// The package is pure: values go in, values come out. It imports no context, database, HTTP, log or
+// random source and never reads a clock (a test in internal/arch checks this). A use case in
+// internal/app reads, calls one function of this package, and commits the Change that it returns.
 package pay
 
 import (
@@ -20,23 +19,22 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Change is everything that one decision writes. The store writes all of it or
-// none. Rows with a version are guarded by it: version 1 is inserted, a later
-// one replaces exactly the version before.
+// Change is everything that one decision writes. The store writes all of it or nothing. Versions
+// guard rows: version 1 is inserted, and each later version replaces exactly the one before it.
 type Change struct {
-	Once          *Once // a key that may be used once; taken means ErrDuplicate
+	Once          *Once // a key that may be used once; ErrDuplicate if it was used
 	Payments      []Payment
 	Claims        []Claim
 	Files         []File
-	Receipts      []Receipt // each once; known means ErrDuplicate
+	Receipts      []Receipt // notices, each kept once; ErrDuplicate if one is known
 	Transfers     []ledger.Transfer
-	Floors        []ledger.Floor  // broken means ErrInsufficient
-	Days          []string        // reserves that it draws on, beside a Floor; closed means ErrStale
-	Events        []Event         // fan out to deliveries in the same transaction, or by FanOuts
+	Floors        []ledger.Floor  // ErrInsufficient if one is violated
+	Days          []string        // reserves that it draws on, in addition to a Floor; ErrStale if one is closed
+	Events        []Event         // become deliveries in the same transaction, or by FanOuts
 	Deliveries    []hook.Delivery // new ones of replays only: the fan-out makes all others
-	FanOuts       []hook.FanOut   // steps of those that wide events left
+	FanOuts       []hook.FanOut   // steps of the fan-out of events with many endpoints
 	Subscriptions []hook.Subscription
-	Replays       []hook.Replay // a new one while one runs to its endpoint means ErrDuplicate
+	Replays       []hook.Replay // ErrDuplicate for a new one while another to the same endpoint runs
 	Sessions      []Session
 	Merchants     []tenant.Merchant
 	Shops         []tenant.Shop
@@ -45,49 +43,48 @@ type Change struct {
 	Audit         []audit.Entry // new ones only
 	Clocks        []tenant.Clock
 	Logos         []tenant.Logo   // each kept once
-	Inbox         []hook.Received // what managed inboxes got
+	Inbox         []hook.Received // deliveries that managed inboxes received
 	Quotes        []Quote         // with their history
 	Mails         []Mail
-	Wallets       []Wallet // a new one whose destination, or default, is taken means ErrDuplicate
+	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal
 	Controls      []PayoutControl
-	Batches       []Batch               // a new one whose account has its number means ErrDuplicate
-	Verifications []tenant.Verification // a new one while one is open means ErrDuplicate
+	Batches       []Batch               // ErrDuplicate if the account already has the number of a new one
+	Verifications []tenant.Verification // ErrDuplicate for a new one while one is open
 	Settlements   []Settlement
-	Lines         []SettlementLine // of settlements; a transfer has one at most
+	Lines         []SettlementLine // of settlements; a transfer has at most one
 	Reserves      []Reserve
 	Documents     []Document // new ones only
 	Accounts      []acquirer.Account
 	Operators     []tenant.Operator
-	Sealed        []tenant.Sealed         // a new one whose id is taken means ErrStale
-	KeyUses       []tenant.KeyUse         // the same
-	Rules         []acquirer.RoutingRules // new ones only; a version that is taken means ErrStale
+	Sealed        []tenant.Sealed         // ErrStale if the id of a new one is taken
+	KeyUses       []tenant.KeyUse         // ErrStale if the id of a new one is taken
+	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []Reconciliation
 	Drifts          []Drift
-	Recoveries      []Recovery // a new one while there is one means ErrStale
-	Found           []Found    // a new one that is known means ErrStale
-	Erasure         *Erasure   // of what it takes out of rows that are there
-	Retained        []Retained // a new one whose kind is taken means ErrStale
+	Recoveries      []Recovery // ErrStale for a new one while one exists
+	Found           []Found    // ErrStale if a new one is known
+	Erasure         *Erasure   // removes personal data from existing rows
+	Retained        []Retained // ErrStale if the kind of a new one is taken
 }
 
-// Once is a key that guards a request against being run twice (IDEM-1).
+// Once is a key that keeps a request from being executed twice (IDEM-1).
 type Once struct {
 	Key    string // environment, shop, route and the caller's key
 	Hash   string // SHA-256 of the canonical body, hex
-	Object string // id of what the request made
+	Object string // id of the object that the request made
 	At     time.Time
 }
 
-// Event is something that happened to an object, told to the merchant's
-// endpoints. Its id is made from the object's and the sequence, so that one
-// thing cannot be told twice under two ids.
+// Event is something that happened to an object. It is sent to the merchant's endpoints. Its id is
+// made from the object's id and the sequence, so the same event never gets two ids.
 type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
 	Type hook.EventType
 	tenant.Scope
 	Object   string // id of the payment, claim, settlement, withdrawal, wallet or session
-	Sequence int64  // counts the object's events from 1; 0 of those that stand before the count
+	Sequence int64  // counts the object's events from 1; 0 for those before the first number
 	At       time.Time
 	Previous Status // the object's status before, or ""
 
@@ -121,8 +118,8 @@ func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Paymen
 	}
 }
 
-// early returns an event from before the payment's count: the count is as long as without it,
-// so that who is not told of it misses no number.
+// early returns an event that precedes the payment's numbered events. It is not counted, so an
+// endpoint that does not get it misses no number.
 func (p Payment) early(t hook.EventType, previous Status, now time.Time) Event {
 	return Event{
 		ID: hook.EarlyEventID(p.Suffix(), t), Type: t, Scope: p.Scope,

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// ClaimKind says who wants the money back (CLAIM-1).
+// ClaimKind says who claims the money back (CLAIM-1).
 type ClaimKind string
 
 // Kinds of claims.
@@ -34,10 +34,10 @@ const (
 	ClaimPending       ClaimStatus = "pending"
 	ClaimNeedsEvidence ClaimStatus = "needs_evidence"
 	ClaimUnderReview   ClaimStatus = "under_review"
-	ClaimApproved      ClaimStatus = "approved"  // the shopper is paid
-	ClaimRejected      ClaimStatus = "rejected"  // the merchant keeps it
+	ClaimApproved      ClaimStatus = "approved"  // the shopper gets the money
+	ClaimRejected      ClaimStatus = "rejected"  // the merchant keeps the money
 	ClaimExpired       ClaimStatus = "expired"   // no evidence came in time; counts as approved
-	ClaimWithdrawn     ClaimStatus = "withdrawn" // who claimed it gave up; the merchant keeps it
+	ClaimWithdrawn     ClaimStatus = "withdrawn" // the claimant gave up; the merchant keeps the money
 )
 
 // ClaimStatuses lists all states in the order of a claim's life.
@@ -51,8 +51,8 @@ func (s ClaimStatus) Terminal() bool { return s.Valid() && len(claimMoves[s]) ==
 // Valid reports whether s is one of the seven.
 func (s ClaimStatus) Valid() bool { _, ok := claimMoves[s]; return ok }
 
-// Pays reports whether the shopper gets the money; false where the merchant
-// keeps it, and while nobody knows.
+// Pays reports whether the shopper gets the money. It is false if the merchant keeps it, and while
+// the claim is open.
 func (s ClaimStatus) Pays() bool { return s == ClaimApproved || s == ClaimExpired }
 
 // ClaimVerb is something that happens to a claim.
@@ -60,12 +60,12 @@ type ClaimVerb string
 
 // The verbs of a claim's life.
 const (
-	AskEvidence ClaimVerb = "ask"      // the operator wants the merchant's word on an inquiry
+	AskEvidence ClaimVerb = "ask"      // the operator asks for the merchant's evidence on an inquiry
 	Submit      ClaimVerb = "evidence" // the merchant answers
-	Accept      ClaimVerb = "accept"   // the merchant gives in
-	Approve     ClaimVerb = "approve"  // the provider, the issuer or the operator: pay the shopper
-	Reject      ClaimVerb = "reject"   // they: the merchant keeps it
-	Withdraw    ClaimVerb = "withdraw" // whoever claimed it gives up
+	Accept      ClaimVerb = "accept"   // the merchant accepts the claim
+	Approve     ClaimVerb = "approve"  // the provider, the issuer or the operator decides: the shopper gets the money
+	Reject      ClaimVerb = "reject"   // they decide: the merchant keeps the money
+	Withdraw    ClaimVerb = "withdraw" // the claimant gives up
 	Lapse       ClaimVerb = "lapse"    // the deadline for evidence has passed
 )
 
@@ -74,8 +74,8 @@ func ClaimVerbs() []ClaimVerb {
 	return []ClaimVerb{AskEvidence, Submit, Accept, Approve, Reject, Withdraw, Lapse}
 }
 
-// claimMoves is the life cycle: status × verb → the next status. What is not in
-// it is not allowed.
+// claimMoves is the life cycle: status × verb → the next status. A move that is not listed is not
+// allowed.
 var claimMoves = map[ClaimStatus]map[ClaimVerb]ClaimStatus{
 	ClaimPending: {AskEvidence: ClaimNeedsEvidence, Approve: ClaimApproved, Reject: ClaimRejected, Withdraw: ClaimWithdrawn},
 	ClaimNeedsEvidence: {Submit: ClaimUnderReview, Accept: ClaimApproved, Approve: ClaimApproved, Reject: ClaimRejected,
@@ -87,23 +87,24 @@ var claimMoves = map[ClaimStatus]map[ClaimVerb]ClaimStatus{
 	ClaimWithdrawn:   {},
 }
 
-// verbsOf are the verbs that a kind of claim knows at all: a refund is decided
-// by its provider alone, and nobody can withdraw money that came.
+// verbsOf are the verbs that a kind of claim allows at all. Only the provider decides a refund, and
+// nobody can withdraw an inquiry, since its money has arrived.
 var verbsOf = map[ClaimKind][]ClaimVerb{
 	UserDispute:     {Approve, Reject, Withdraw},
 	ChargebackClaim: {Submit, Accept, Approve, Reject, Withdraw, Lapse},
 	Inquiry:         {AskEvidence, Submit, Accept, Approve, Reject, Lapse},
 }
 
-// After returns the status that verb leads to from c's, or why it does not:
-// claim_already_resolved, conflict_state.
+// After returns the status to which the verb leads.
+//
+// Errors: claim_already_resolved, conflict_state.
 func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if c.Status.Terminal() {
 		return "", &problem.Error{Code: problem.ClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
 			Details: problem.Details{From: string(c.Status), Action: string(v)}}
 	}
 	next, ok := claimMoves[c.Status][v]
-	// While its refund is under way, a provider has the word and nobody else.
+	// While the claim's refund is under way, only the provider's answer moves it.
 	if ok && slices.Contains(verbsOf[c.Kind], v) && (c.Kind == UserDispute || !c.Calling()) {
 		return next, nil
 	}
@@ -127,14 +128,14 @@ type Claim struct {
 	Reason    string
 	Network   string     // the card network's code of the reason, or ""
 	Attempt   int        // order of the attempt that took the money
-	Parts     Parts      // of a refund: who gives what back
-	Freed     int64      // of Parts.Reserve: drawn from the balance, for the day's reserve is released
-	Call      RefundCall // the refund at the provider, where there is one
+	Parts     Parts      // of a refund: who pays which part of it
+	Freed     int64      // of Parts.Reserve: drawn from the balance, because the day's reserve is released
+	Call      RefundCall // the refund at the provider, if there is one
 	Case      Case       // of a chargeback: the provider's dispute
 	Previous  string     // the claim of the same dispute that ended before this one, or ""
-	Played    bool       // of a refund: the sandbox made it, and payment.refunded alone tells it
-	DueBy     time.Time  // for the merchant's evidence; zero when none is wanted
-	DueAt     time.Time  // when to look again; zero when there is nothing to wait for
+	Played    bool       // of a refund: the sandbox made it, and only payment.refunded is sent
+	DueBy     time.Time  // deadline for the merchant's evidence; zero if none is wanted
+	DueAt     time.Time  // when to look again; zero if there is nothing to wait for
 	Evidence  []Evidence
 	Timeline  []ClaimStep
 	Sequence  int64
@@ -161,8 +162,7 @@ const (
 	PartySystem   = "system" // a deadline
 )
 
-// evidenceWindow is how long a merchant has to answer, where the provider sets
-// no date.
+// evidenceWindow is how long a merchant has to answer, if the provider sets no date.
 const evidenceWindow = 7 * 24 * time.Hour
 
 // claim returns a claim on the payment that is not written yet.
@@ -177,22 +177,21 @@ func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local mone
 
 func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }
 
-// written returns c as the version after it.
+// written returns c with its version raised by one.
 func (c Claim) written(now time.Time) Claim {
 	c.Version++
 	c.UpdatedAt = now
 	return c
 }
 
-// step adds a line to the history. The slice is new: values that were handed
-// out do not change.
+// step adds a line to the history. The slice is new: values that were handed out do not change.
 func (c Claim) step(actor, note string, now time.Time) Claim {
 	c.Timeline = append(slices.Clip(c.Timeline), ClaimStep{Status: c.Status, At: now.UnixMicro(), Actor: actor, Note: note})
 	return c
 }
 
-// transfer is a step of the claim in the books. Its id is made from the
-// claim's, so that the same step cannot be written twice.
+// transfer books a step of the claim. Its id is made from the claim's, so the same step cannot be
+// booked twice.
 func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
 		ID: "tr_" + c.suffix() + "-" + step, Merchant: c.Merchant, Live: c.Live, Kind: kind,
@@ -200,13 +199,12 @@ func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...l
 	}
 }
 
-// moving leaves out transfers that move nothing: what is worth less than a cent
-// has no line.
+// moving drops transfers without postings: amounts below one cent have none.
 func moving(transfers ...ledger.Transfer) []ledger.Transfer {
 	return slices.DeleteFunc(transfers, func(t ledger.Transfer) bool { return len(t.Postings) == 0 })
 }
 
-// resolve ends the claim in the status to, releases what it held, and tells so.
+// resolve ends the claim in the status to, releases the money that it held, and makes the event.
 // The caller has checked that the move is allowed.
 func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
 	var change Change
@@ -221,7 +219,7 @@ func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.T
 	return c.resolved(p, change, to, actor, note, now)
 }
 
-// resolved notes and tells the end of a claim whose money was moved.
+// resolved records the end of a claim whose money was moved, and makes the event.
 func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
 	from := c.Status
 	c = c.written(now)
@@ -240,8 +238,8 @@ func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note st
 	return c, change
 }
 
-// Resolve is the word of the issuer, the provider or the operator. An inquiry
-// that is approved waits for the refund at the provider: Call says so.
+// Resolve applies the decision of the issuer, the provider or the operator. An approved inquiry
+// waits for its refund at the provider: see Call.
 //
 // Errors: claim_already_resolved, conflict_state.
 func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time) (Claim, Change, error) {
@@ -257,7 +255,7 @@ func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time
 	return c, change, nil
 }
 
-// Ask wants the merchant's word on an inquiry, by a date.
+// Ask asks the merchant for evidence on an inquiry, with a deadline.
 //
 // Errors: claim_already_resolved, conflict_state.
 func (c Claim) Ask(note string, now time.Time) (Claim, Change, error) {
@@ -277,11 +275,11 @@ func (c Claim) Overdue(now time.Time) bool {
 	return c.Status == ClaimNeedsEvidence && !c.Calling() && !now.Before(c.DueBy)
 }
 
-// Dollars is what the claim is about, in USD.
+// Dollars is the claim's amount in USD.
 func (c Claim) Dollars() money.Amount { return money.New(c.USD, money.USD) }
 
-// String tells the claim's story to the operator and in a failing test. It
-// names no shopper.
+// String describes the claim with its history, for the operator and for failing tests. It names no
+// shopper.
 func (c Claim) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s, version %d\n  %s (%s) of %s, %s of %s, %s", c.ID, c.Kind, c.Status, c.Version,
@@ -323,13 +321,13 @@ func (c Claim) String() string {
 	return b.String()
 }
 
-// late books money that came after the payment had ended: it is real, so it is
-// kept in suspense and an inquiry asks the operator what to do with it (LATE-1).
+// late books money that came after the payment had ended. It is real money: it goes to suspense,
+// and an inquiry asks the operator what to do with it (LATE-1).
 func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Time) (Payment, Change) {
 	from := p
 	p.Attempts = p.noted(order, o, now)
 	p, _ = p.astray(Stray{Code: LatePayment, Order: order, Local: p.Price.Local, Claim: claimID})
-	if order == len(p.Attempts) { // it was this one that is asked about
+	if order == len(p.Attempts) { // this attempt is the one that is being queried
 		p.DueAt, p.Unsure = time.Time{}, time.Time{}
 	}
 	p = p.written(from, now)
@@ -339,15 +337,15 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 	capture := claim.transfer("late", ledger.LateCapture, now,
 		ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
 		ledger.Posting{Account: ledger.Suspense, Amount: p.Price.Amount.Minor})
-	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whatever the claim
+	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whichever claim it is
 	return p.applyHeld(Change{
 		Payments: []Payment{p}, Claims: []Claim{claim},
 		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},
 	}, nil, now)
 }
 
-// endInquiry gives late money to the shopper or to the merchant. The merchant
-// gets all of it: no fee was agreed on for a payment that had ended.
+// endInquiry gives late money to the shopper or to the merchant. The merchant gets it without fees:
+// none were agreed for a payment that had ended.
 func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	end, step, kind, account := Accepted, "accept", ledger.LateAccepted, ledger.Available
 	if to.Pays() {
@@ -362,24 +360,24 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	return p, change
 }
 
-// Evidence is what a merchant says against a claim.
+// Evidence is a merchant's answer to a claim.
 type Evidence struct {
 	ID   string        `json:"id"` // ev_…
 	Kind string        `json:"kind"`
 	Text string        `json:"text,omitempty"`
 	File *EvidenceFile `json:"file,omitempty"`
 	At   int64         `json:"at"` // microseconds UTC
-	// Shut is the text as it is stored, where it cannot be opened: so it is kept.
+	// Shut is the text as it is stored, if it cannot be decrypted: it is written back like this.
 	Shut string `json:"-"`
 }
 
-// EvidenceFile tells of a file; its content is a row of its own.
+// EvidenceFile describes a file. Its content is a row of its own.
 type EvidenceFile struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // hex
-	Shut   string `json:"-"`      // the name as it is stored, where it cannot be opened
+	Shut   string `json:"-"`      // the name as it is stored, if it cannot be decrypted
 }
 
 // File is the content of a piece of evidence.
@@ -391,7 +389,7 @@ type File struct {
 	Type    string
 	Content []byte
 	At      time.Time
-	// Sealed is the content as it is stored, once the store has made it.
+	// Sealed is the content as it is stored. The store sets it.
 	Sealed string
 }
 
@@ -399,15 +397,14 @@ type File struct {
 const (
 	// MaxEvidenceFile is the largest file, in bytes.
 	MaxEvidenceFile = 10 << 20
-	// maxEvidence is how many pieces a claim takes.
+	// maxEvidence is the largest number of pieces of evidence on a claim.
 	maxEvidence = 20
 )
 
-// Submit adds evidence, with the content of its file where it has one. It moves
-// a claim that needs evidence to review; more may follow until it is resolved.
+// Submit adds evidence, with the content of its file if it has one. A claim that needs evidence
+// goes to review. More evidence may follow until the claim is resolved.
 //
-// Errors: claim_already_resolved, conflict_state, invalid_request above the
-// number of pieces that a claim takes.
+// Errors: claim_already_resolved, conflict_state, invalid_request above maxEvidence pieces.
 func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change, error) {
 	to, err := c.After(Submit)
 	if err != nil {
@@ -421,7 +418,7 @@ func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change,
 	c = c.written(now)
 	c.Status, c.DueAt = to, time.Time{}
 	if c.Kind == ChargebackClaim {
-		c.DueAt = c.lookAgain(now) // the provider is asked what becomes of it
+		c.DueAt = c.lookAgain(now) // the provider is queried about the outcome
 	}
 	c.Evidence = append(slices.Clip(c.Evidence), e)
 	if from != to {

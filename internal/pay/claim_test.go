@@ -34,8 +34,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	return p, change.Claims[0]
 }
 
-// Status × verb × kind, whole: what is not here is refused, and leaves the
-// claim as it was.
+// All of status × verb × kind. A move that is not listed is refused, and does not change the claim.
 func TestClaimMatrix(t *testing.T) {
 	const resolved, conflict = "claim_already_resolved", "conflict_state"
 	always := map[ClaimStatus]map[ClaimVerb]string{}
@@ -98,7 +97,7 @@ func TestClaimMatrix(t *testing.T) {
 	}
 }
 
-// move makes v happen, with the provider's word where that is needed.
+// move applies v, with the provider's answer if that is needed.
 func move(c Claim, p Payment, v ClaimVerb) (next Claim, change Change, err error) {
 	switch v {
 	case Submit:
@@ -113,8 +112,8 @@ func move(c Claim, p Payment, v ClaimVerb) (next Claim, change Change, err error
 	return next, change, err
 }
 
-// checkResolved proves that a resolution releases what was held, pays the
-// shopper what it says, and tells so once.
+// checkResolved checks that a resolution releases the held money, pays the shopper the right
+// amount, and makes one event.
 func checkResolved(t *testing.T, before, after Claim, change Change) {
 	t.Helper()
 	held, paid, back := int64(0), int64(0), int64(0)
@@ -141,7 +140,7 @@ func checkResolved(t *testing.T, before, after Claim, change Change) {
 		told = append(told, e.Type)
 	}
 	if fmt.Sprint(told) != "[claim.resolved]" {
-		t.Errorf("told %v, want claim.resolved once", told)
+		t.Errorf("events %v, want claim.resolved once", told)
 	}
 }
 
@@ -172,7 +171,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 	if !ok || e.Code != problem.ConflictState || e.Details.Reason != "open_dispute" || len(change.Claims) != 0 {
 		t.Errorf("refund under dispute: %v, %d claims; want conflict_state, open_dispute", err, len(change.Claims))
 	}
-	// The simulator's table knows no disputes; nobody is paid twice all the same.
+	// The simulator's table has no disputes. Still, nobody may be paid twice.
 	p, refund, _, err := p.Refund(NewRefund{ID: "CLM-2", Played: true}, ledger.Balances{ledger.Available: 1_000_000}, noon)
 	if err != nil {
 		t.Fatal(err)
@@ -188,11 +187,11 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 		out += tr.Amount(ledger.Refunds) + tr.Amount(ledger.Chargebacks)
 	}
 	if out != p.Price.Amount.Minor {
-		t.Errorf("a refund and a lost dispute gave %d back of %d", out, p.Price.Amount.Minor)
+		t.Errorf("a refund and a lost dispute gave back %d of %d", out, p.Price.Amount.Minor)
 	}
 }
 
-// A refund never goes without the provider's word, and is never asked for twice.
+// A refund never ends without the provider's answer, and is never requested twice.
 func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	if c.Reference() != "1-1" || !c.Unanswered() || c.DueAt != noon.Add(callLease) {
@@ -201,7 +200,7 @@ func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
 	now := noon
 	for _, step := range []struct {
 		kind  OutcomeKind
-		ask   bool // next, not tell
+		ask   bool // next: query, do not call
 		pause time.Duration
 	}{
 		{Unknown, true, 30 * time.Second},
@@ -234,8 +233,7 @@ func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
 	}
 }
 
-// News of a refund of another amount than was asked for is for the operator, and is
-// no end of the refund.
+// A notice about a refund of another amount is for the operator, and does not end the refund.
 func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	for paid, want := range map[money.Amount]Verdict{
@@ -248,8 +246,8 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 	}
 }
 
-// An answer that another amount went back ends nothing: the operator hears of it
-// once, and the provider is asked on.
+// An answer with another amount ends nothing: the operator gets one notice, and the provider is
+// still queried.
 func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	wrong := Outcome{Kind: Approved, ProviderRef: "theirs", Local: money.New(c.Local.Minor-1, c.Local.Currency)}
@@ -276,8 +274,8 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 	}
 }
 
-// A refund that the provider refuses gives back what it took, to the merchant
-// and to what can be refunded. The status is terminal and stays.
+// A refund that the provider refuses returns its money to the merchant, and its amount to what can
+// be refunded. The status is terminal and stays.
 func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
@@ -293,8 +291,8 @@ func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	}
 }
 
-// Late money that a provider will not send back stays where it is, and the
-// operator may try again: to the provider that is another refund.
+// Late money that a provider does not send back stays where it is. The operator may try again; for
+// the provider that is another refund.
 func TestRefusedRefundOfLateMoneyGoesBackToTheOperator(t *testing.T) {
 	p, c := paidClaim(t, Inquiry)
 	for round := 1; round <= 2; round++ {

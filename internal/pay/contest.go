@@ -8,21 +8,20 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// OfDispute reports whether the notice tells of a dispute: that it was opened, how
-// it stands, or how it ended.
+// OfDispute reports whether the notice is about a dispute: its opening, its state or its end.
 func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 
-// Contest applies what a provider tells of a dispute to the payment and its claims,
-// which are all that there are, in any order. The Change always keeps the
-// receipt. It opens at most two claims, with the ids given: the dispute's, and one
-// of late money that nobody had told of.
+// Contest applies a provider's notice of a dispute to the payment and its claims. claims are all
+// claims of the payment, in any order. The Change always keeps the notice. It opens at most two
+// claims, with the given ids: one for the dispute, and one for late money that was not reported
+// before.
 //
-// What contradicts the books is applied as far as it can be, and waits for the
-// operator: its receipt is mismatched.
+// A notice that contradicts the books is applied as far as possible and kept as mismatched for the
+// operator.
 func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	verdict := d.contest(n, ids)
-	if verdict == Ignored && d.moved { // it freed what was held back
+	if verdict == Ignored && d.moved { // news that was held back has been applied
 		verdict = Applied
 	}
 	next, change := d.done()
@@ -30,9 +29,9 @@ func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time)
 	return next, change
 }
 
-// Unproved reports whether a notice is of a dispute of money that is not in our
-// books, and does not prove by itself that the charge was paid as asked for: the
-// provider has to be asked. It returns the attempt.
+// Unproved reports whether a notice is of a dispute about money that is not in our books, and does
+// not itself prove that the charge was paid in the right amount. Then the provider must be queried.
+// It returns the attempt.
 func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(p.Attempts) || !n.OfDispute() {
@@ -42,15 +41,15 @@ func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
 	return p.Attempts[order-1], !seen && !p.proves(n, order)
 }
 
-// proves reports whether a dispute says by its amount that the charge was paid as
-// it was asked for: what is disputed in full was paid in full.
+// proves reports whether the dispute's amount proves that the charge was paid in the right amount:
+// a dispute of the full amount implies that the full amount was paid.
 func (p Payment) proves(n Notice, order int) bool {
 	return n.Outcome.Local == p.Price.Local && p.Attempts[order-1].Decline != amountMismatch
 }
 
-// Heard notes what a provider answered when it was asked how a dispute stands; nil
-// for no answer. The claim is looked at again, unless the answer ends it. An answer
-// that contradicts the books is kept for the operator once.
+// Heard records the provider's answer to a query about a dispute; nil if there was no answer. The
+// claim is looked at again, unless the answer ends it. An answer that contradicts the books is kept
+// for the operator once.
 func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	var told *Receipt
@@ -82,8 +81,8 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 	return next, change
 }
 
-// money finds the money that an attempt took: the capture, or an inquiry about
-// money that came late. seen is false where it is not in the books.
+// money finds the money that an attempt took: the capture, or an inquiry about late money. seen is
+// false if it is not in the books.
 func (d *docket) money(order int) (inquiry *Claim, seen bool) {
 	completed := !d.p.Times.Completed.IsZero()
 	if completed && order == d.p.captured() {
@@ -97,7 +96,7 @@ func (d *docket) money(order int) (inquiry *Claim, seen bool) {
 	return nil, false
 }
 
-// contest applies news of a dispute and says what was done about it.
+// contest applies a notice of a dispute and returns the verdict.
 func (d *docket) contest(n Notice, ids [2]string) Verdict {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(d.p.Attempts) {
@@ -114,13 +113,12 @@ func (d *docket) contest(n Notice, ids [2]string) Verdict {
 	case !seen:
 		return d.hold(n, ids)
 	case inquiry == nil, inquiry.Status == ClaimRejected:
-	case inquiry.Calling(): // it is on its way back to the shopper, or it is refused
+	case inquiry.Calling(): // the refund may still succeed or be refused
 		return d.hold(n, ids)
-	case inquiry.Status.Terminal(): // he has it back already
+	case inquiry.Status.Terminal(): // the shopper already has it back
 		return Mismatched
 	default:
-		// Who gets it is for the issuer to say from here: the merchant, unless
-		// the dispute is lost.
+		// From here the issuer decides: the merchant gets the money, unless the dispute is lost.
 		_, change := inquiry.resolve(d.p, ClaimRejected, PartyIssuer, "the shopper disputes it with the issuer", d.now)
 		d.add(change)
 	}
@@ -141,7 +139,7 @@ func (d *docket) paid(n Notice, order int, claim string) bool {
 	return true
 }
 
-// judge applies news to the claims of its dispute.
+// judge applies the notice to the claims of its dispute.
 func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 	n.Instance = max(1, n.Instance)
 	c, unclear := d.of(n, order)
@@ -151,30 +149,30 @@ func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 	case c == nil:
 		return d.open(n, order, late, nil, id)
 	case n.Instance > c.Case.instance():
-		if !c.Status.Terminal() { // there is none before the first has ended in the merchant's favour
+		if !c.Status.Terminal() { // the next instance begins only after the first ended in the merchant's favour
 			c = d.end(*c, ClaimRejected, "it went on to the next instance")
 		}
 		return d.open(n, order, late, c, id)
 	case n.Instance < c.Case.instance():
-		return Ignored // overtaken
+		return Ignored // out of date
 	case !c.Status.Terminal():
 		return d.goOn(*c, n)
 	case n.Ruling == "" && (n.DisputeID != "" || !c.Case.Opened):
-		if !c.Case.Opened { // its end came first
+		if !c.Case.Opened { // its end was reported first
 			c.Case.Opened = true
 			d.put(*c)
 		}
 		return Ignored
 	case n.Ruling == "":
-		return Mismatched // the same again, or another one: nobody can say
+		return Mismatched // the same dispute, or another one: they cannot be told apart
 	case n.Ruling.status().Pays() == c.Status.Pays():
 		return Ignored
 	}
-	return d.open(n, order, late, c, id) // the word has changed
+	return d.open(n, order, late, c, id) // the provider changed its ruling
 }
 
-// of finds the last claim of the dispute that a notice is of, which no other follows;
-// unclear where more than one may be meant.
+// of finds the last claim of the notice's dispute, the one that no other claim follows. unclear:
+// more than one may be meant.
 func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 	var nameless *Claim
 	open, over := 0, d.followed()
@@ -185,7 +183,7 @@ func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 		}
 		switch {
 		case n.DisputeID == "":
-			// One that is open is meant, before any that has ended.
+			// An open claim takes precedence over one that has ended.
 			if found == nil || !c.Status.Terminal() || found.Status.Terminal() && c.CreatedAt.After(found.CreatedAt) {
 				found = c
 			}
@@ -204,7 +202,7 @@ func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 	return found, open > 1
 }
 
-// followed are the claims that another one follows.
+// followed are the claims that another claim follows.
 func (d *docket) followed() map[string]bool {
 	over := map[string]bool{}
 	for _, c := range d.claims {
@@ -213,7 +211,7 @@ func (d *docket) followed() map[string]bool {
 	return over
 }
 
-// open opens the claim of a dispute, and ends it where its end is what was told.
+// open opens the claim of a dispute, and ends it if the notice reports the end.
 func (d *docket) open(n Notice, order int, late bool, previous *Claim, id string) Verdict {
 	o := opening{claim: id, notice: n, attempt: order, late: late, round: 1}
 	if previous != nil {
@@ -240,18 +238,18 @@ func (d *docket) open(n Notice, order int, late bool, previous *Claim, id string
 	return verdict
 }
 
-// measure says how much of the payment a dispute is about. Where the provider told
-// no amount it is what its claim before was about, or all that is left. A part is
-// its share in USD, rounded down, and all that is left takes every cent that is: so
-// refunds and disputes together are never more than the money, and all of it where
-// they take all. It reports false where what was told contradicts the books.
+// measure sets how much of the payment a dispute is about. If the provider reports no amount, it is
+// the amount of the dispute's previous claim, or all that is left. A part is worth its share in
+// USD, rounded down; the last part is worth all cents that are left. So refunds and disputes
+// together never exceed the money, and together can reach all of it. fits is false if the reported
+// amount contradicts the books.
 func (d *docket) measure(o *opening) (fits bool) {
 	p, told := d.p, o.notice.Outcome.Local
 	left := money.New(d.localLeft(o), p.Price.Local.Currency)
 	back := o.previous != nil && o.previous.Status.Pays()
 	o.local, fits = told, true
 	switch {
-	case back: // what the shopper got then is what it is about
+	case back: // the dispute is about the amount that the shopper got then
 		o.local, fits = o.previous.Local, told.Currency == "" || told == o.previous.Local || told == o.previous.Case.told()
 	case told.Currency == "" && o.previous != nil:
 		o.local = o.previous.Local
@@ -276,8 +274,8 @@ func (d *docket) measure(o *opening) (fits bool) {
 	return fits
 }
 
-// localLeft is what neither refunds nor disputes are about, of the money that a
-// dispute is of. What an earlier claim of the same dispute took is left to the next.
+// localLeft is the part of the disputed money, in local minor units, that no refund and no other
+// dispute is about. The amount of an earlier claim of the same dispute counts as left.
 func (d *docket) localLeft(o *opening) int64 {
 	left, over := d.p.Price.Local.Minor, d.followed()
 	if !o.late {
@@ -295,13 +293,13 @@ func (d *docket) localLeft(o *opening) int64 {
 	return max(0, left)
 }
 
-// goOn applies news of a dispute to its claim, which is open.
+// goOn applies the notice to its dispute's open claim.
 func (d *docket) goOn(c Claim, n Notice) Verdict {
 	before := c
-	if c.Case.ID == "" && n.DisputeID != "" { // told at last
+	if c.Case.ID == "" && n.DisputeID != "" { // reported only now
 		c.Case.ID, c.Case.Round = n.DisputeID, 1
 	}
-	if c.Case.Account == "" { // from before it was kept
+	if c.Case.Account == "" { // a row from before accounts were kept
 		c.Case.Account, c.Case.Round = n.Account, max(1, c.Case.Round)
 	}
 	if n.Stage != "" {
@@ -341,27 +339,27 @@ func (d *docket) goOn(c Claim, n Notice) Verdict {
 	}
 	switch {
 	case !fits:
-		return Mismatched // another amount than we hold: the operator looks
+		return Mismatched // the amount differs from the claim's: the operator looks into it
 	case changed:
 		return Applied
 	}
 	return Ignored
 }
 
-// end resolves a claim by the issuer's word.
+// end resolves a claim by the issuer's ruling.
 func (d *docket) end(c Claim, to ClaimStatus, note string) *Claim {
 	c, change := c.resolve(d.p, to, PartyIssuer, note, d.now)
 	d.add(change)
 	return &c
 }
 
-// docket is a payment with its claims while news is applied to them: what several
-// steps write becomes one Change.
+// docket is a payment with its claims while a notice is applied to them. It joins the writes of
+// several steps into one Change.
 type docket struct {
 	from    Payment
 	p       Payment
 	moved   bool    // the payment is written
-	claims  []Claim // as they stand
+	claims  []Claim // in their present state
 	stored  map[string]int64
 	touched []string
 	change  Change
@@ -376,9 +374,9 @@ func newDocket(p Payment, claims []Claim, now time.Time) *docket {
 	return d
 }
 
-// add takes over what a step decided.
+// add merges the result of a step.
 func (d *docket) add(c Change) {
-	for _, next := range c.Payments { // one at most
+	for _, next := range c.Payments { // at most one
 		d.p, d.moved = next, true
 	}
 	for _, claim := range c.Claims {
@@ -389,7 +387,7 @@ func (d *docket) add(c Change) {
 	d.change.Receipts = append(d.change.Receipts, c.Receipts...)
 }
 
-// put takes over a claim that was decided on.
+// put stores the new value of a claim.
 func (d *docket) put(c Claim) {
 	if at := d.index(c.ID); at >= 0 {
 		d.claims[at] = c
@@ -405,7 +403,7 @@ func (d *docket) index(claim string) int {
 	return slices.IndexFunc(d.claims, func(c Claim) bool { return c.ID == claim })
 }
 
-// done returns one Change of all steps: each row is its stored version's next.
+// done returns one Change for all steps: each row is the next version of its stored one.
 func (d *docket) done() (Payment, Change) {
 	change := d.change
 	if d.moved {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hearing is a payment that providers tell of disputes of, with all that came of it.
+// hearing is a payment with its disputes, as providers report them, and all results.
 type hearing struct {
 	t      testing.TB
 	p      Payment
@@ -22,7 +22,7 @@ type hearing struct {
 	ids    int
 }
 
-// hundred is a card payment of 100 USD that is under way.
+// hundred is a card payment of 100 USD whose call is under way.
 func hundred(t testing.TB) Payment {
 	o := order(t, cardRail(), 10000)
 	o.Local = o.Amount
@@ -34,7 +34,7 @@ func hundred(t testing.TB) Payment {
 	return p
 }
 
-// completed returns one that was paid.
+// completed returns a paid one.
 func completed(t testing.TB) *hearing {
 	p := hundred(t)
 	p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
@@ -86,7 +86,7 @@ func (h *hearing) apply(c Change) {
 	}
 }
 
-// hear applies news, and checks that it says what was done about it.
+// hear applies a notice, and checks the verdict.
 func (h *hearing) hear(n Notice, want Verdict) {
 	h.t.Helper()
 	h.ids += 2
@@ -102,8 +102,8 @@ func (h *hearing) hear(n Notice, want Verdict) {
 	}
 }
 
-// is checks the claims, each as status, cents frozen and cents of fee, and what the
-// merchant and the shopper have.
+// is checks the claims (status, frozen cents, fee cents), and what the merchant and the shopper
+// have.
 func (h *hearing) is(claims string, merchant, shopper int64) {
 	h.t.Helper()
 	var list []string
@@ -119,7 +119,7 @@ func (h *hearing) is(claims string, merchant, shopper int64) {
 		}
 		list = append(list, text)
 		if open := !c.Status.Terminal(); c.Kind == ChargebackClaim && open != (h.p.taking(c.ID).Open && !c.DueAt.IsZero()) {
-			h.t.Errorf("claim %d is %s, the payment knows %+v, due %v", i+1, c.Status, h.p.taking(c.ID), c.DueAt)
+			h.t.Errorf("claim %d is %s, the payment has %+v, due %v", i+1, c.Status, h.p.taking(c.ID), c.DueAt)
 		}
 	}
 	if got := strings.Join(list, ", "); got != claims {
@@ -135,11 +135,11 @@ func (h *hearing) is(claims string, merchant, shopper int64) {
 func usd(minor int64) money.Amount { return money.New(minor, money.USD) }
 
 const (
-	net = 9560 // what the merchant has of 100.00, with the reserve
+	net = 9560 // the merchant's part of 100.00, with the reserve
 	fee = 2000
 )
 
-// What can be told of disputes, in any order that providers tell it in.
+// Notices about disputes, in any order in which providers may send them.
 func TestDisputesAreEntities(t *testing.T) {
 	dispute := func(id string, minor int64) Notice {
 		return Notice{DisputeID: id, Outcome: Outcome{Local: usd(minor)}}
@@ -202,7 +202,7 @@ func TestDisputesAreEntities(t *testing.T) {
 			}
 			h.is(c.claims, c.merchant, c.shopper)
 			if told := strings.Join(h.told[1:], ", "); c.told != "" && told != c.told {
-				t.Errorf("told %s, want %s", told, c.told)
+				t.Errorf("events %s, want %s", told, c.told)
 			}
 			if h.p.Status != Chargeback {
 				t.Errorf("the payment is %s", h.p.Status)
@@ -211,8 +211,8 @@ func TestDisputesAreEntities(t *testing.T) {
 	}
 }
 
-// The deadline passed without evidence, the shopper was paid, and the issuer decides
-// for the merchant all the same.
+// The deadline passed without evidence, and the shopper was paid. Then the issuer decides for the
+// merchant.
 func TestWonAfterOurOwnLapse(t *testing.T) {
 	h := completed(t)
 	h.hear(Notice{DisputeID: "a"}, Applied)
@@ -226,12 +226,12 @@ func TestWonAfterOurOwnLapse(t *testing.T) {
 	h.hear(Notice{DisputeID: "a", Ruling: DisputeWon}, Applied)
 	h.is("expired 0 2000, rejected 0 0 after 1", net-fee, 0)
 	if got := strings.Join(h.told[4:], ", "); got != "chargeback.created 2, claim.opened 2, claim.resolved 2" {
-		t.Errorf("told %s", got)
+		t.Errorf("events %s", got)
 	}
 }
 
-// A refund is under way when the issuer takes the whole amount back, and the provider
-// refuses the refund before or after the dispute is lost.
+// A refund is under way when the issuer takes the whole amount back. The provider refuses the
+// refund before or after the dispute is lost.
 func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		refund OutcomeKind
@@ -266,7 +266,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 			status := map[OutcomeKind]string{Declined: "rejected", Approved: "approved"}[c.refund]
 			merchant := int64(net - fee - 10000)
 			for _, a := range []ledger.Account{ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees} {
-				merchant -= h.books[a] // what a refund gave back of them
+				merchant -= h.books[a] // the refund's part of each account
 			}
 			h.is(status+" 0 0, approved 0 2000", merchant+10000-net, 10000)
 			if left := h.p.uncontested(0); left != 0 {
@@ -276,7 +276,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 	}
 }
 
-// Deadline, stage and review are taken over from later news of an open dispute.
+// An open dispute takes the deadline, stage and review from later notices.
 func TestOpenDisputeGoesOn(t *testing.T) {
 	h := completed(t)
 	h.hear(Notice{DisputeID: "a", Stage: "NOTIFICATION", RespondBy: noon.Add(3 * day)}, Applied)
@@ -294,7 +294,7 @@ func TestOpenDisputeGoesOn(t *testing.T) {
 	}
 }
 
-// A dispute is asked about with growing pauses until it ends.
+// A dispute is queried with growing pauses until it ends.
 func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	h := completed(t)
 	h.hear(Notice{DisputeID: "a", RespondBy: noon.Add(90 * day)}, Applied)
@@ -334,12 +334,12 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	ask(&lost)
 	h.is("approved 0 2000", net-fee-10000, 10000)
 	if got := strings.Join(h.told[3:], ", "); got != "receipt, claim.resolved 1" {
-		t.Errorf("told %s: what contradicts the books is told once", got)
+		t.Errorf("events %s: a contradiction is reported once", got)
 	}
 }
 
-// Parts of a payment, refunded and disputed in any order, add up to at most the
-// whole, and to exactly that once nothing is left.
+// Parts of a payment that are refunded and disputed in any order add up to at most the whole, and
+// to exactly the whole once nothing is left.
 func TestRefundsAndDisputesAddUp(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cents := rapid.Int64Range(100, 5000).Draw(r, "cents")

@@ -12,24 +12,24 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
-// Case is what a provider tells of the dispute that a chargeback claim is of. The
-// zero value is of a claim from before it was kept.
+// Case is what the provider reports of a chargeback claim's dispute. Claims from before this was
+// kept have the zero value.
 type Case struct {
 	Account  string `json:"account,omitempty"`  // at the provider
-	ID       string `json:"id,omitempty"`       // the provider's; "" where it told none
-	Round    int    `json:"round,omitempty"`    // of our claims of this dispute, from 1
-	Instance int    `json:"instance,omitempty"` // whose word it waits for: 1 is the first
-	Stage    string `json:"stage,omitempty"`    // the provider's own word; operators alone see it
-	Minor    int64  `json:"minor,omitempty"`    // what the provider says is disputed, as it says it
-	Currency string `json:"currency,omitempty"` // "": it told no amount
-	Opened   bool   `json:"opened,omitempty"`   // we were told that it was opened, not only how it ended
-	Late     bool   `json:"late,omitempty"`     // of money that came after the payment had ended
-	Asked    int    `json:"asked,omitempty"`    // questions about it so far
-	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: the operator knows
+	ID       string `json:"id,omitempty"`       // the provider's; "" if it reported none
+	Round    int    `json:"round,omitempty"`    // number of our claim among those of this dispute, from 1
+	Instance int    `json:"instance,omitempty"` // the instance that decides now: 1 is the first
+	Stage    string `json:"stage,omitempty"`    // the provider's own name of the state; only operators see it
+	Minor    int64  `json:"minor,omitempty"`    // disputed amount in minor units, as the provider reports it
+	Currency string `json:"currency,omitempty"` // "": no amount was reported
+	Opened   bool   `json:"opened,omitempty"`   // its opening was reported, not only its end
+	Late     bool   `json:"late,omitempty"`     // about money that came after the payment had ended
+	Asked    int    `json:"asked,omitempty"`    // queries about it so far
+	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: it is kept for the operator
 }
 
-// Key names a claim among those of a payment's disputes, so that no two can be
-// opened for one; "" where the dispute was not kept.
+// Key names a claim among those of a payment's disputes, so that a dispute cannot get two claims.
+// It is "" if the dispute was not kept.
 func (c Case) Key() string {
 	if c.Account == "" {
 		return ""
@@ -37,8 +37,7 @@ func (c Case) Key() string {
 	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
 }
 
-// String tells the operator which dispute it is, and where it stands; "" where
-// that was not kept.
+// String describes the dispute and its state for the operator, "" if that was not kept.
 func (c Case) String() string {
 	if c.Account == "" {
 		return ""
@@ -56,23 +55,23 @@ func (c Case) String() string {
 	return strings.Join(words, ", ")
 }
 
-// told is what the provider says is disputed; zero where it told no amount.
+// told is the disputed amount as the provider reports it; zero if it reported none.
 func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
 
-// instance is which instance the dispute is at, from 1.
+// instance is the instance at which the dispute is, from 1.
 func (c Case) instance() int { return max(1, c.Instance) }
 
-// Taking is what one dispute holds or took of a payment's money.
+// Taking is the amount that one dispute holds or took of a payment's money.
 type Taking struct {
 	Claim   string `json:"claim"`
 	USD     int64  `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
-	Short   int64  `json:"short,omitempty"`   // cents: lost, and not there to be taken when it was
+	Short   int64  `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
 	Open    bool   `json:"open,omitempty"`    // the claim is not resolved
-	Attempt int    `json:"attempt,omitempty"` // whose late money it is of; 0: of the capture
+	Attempt int    `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
 }
 
-// OpenDispute is the id of a chargeback claim on the capture that is not resolved, ""
-// where there is none: late money is not what a refund gives back.
+// OpenDispute is the id of a chargeback claim on the capture that is not resolved, "" if there is
+// none. Claims on late money do not count: refunds do not give late money back.
 func (p Payment) OpenDispute() string {
 	for _, t := range p.Disputes.Takings {
 		if t.Open && t.Attempt == 0 {
@@ -82,8 +81,7 @@ func (p Payment) OpenDispute() string {
 	return ""
 }
 
-// OpenDisputes lists the chargeback claims on the payment that are not resolved,
-// in the order in which they came.
+// OpenDisputes lists the open chargeback claims on the payment in the order of their opening.
 func (p Payment) OpenDisputes() (list []string) {
 	for _, t := range p.Disputes.Takings {
 		if t.Open {
@@ -93,9 +91,9 @@ func (p Payment) OpenDisputes() (list []string) {
 	return list
 }
 
-// uncontested is what neither refunds nor disputes hold or took, in USD cents, of
-// the capture or of an attempt's late money. Below zero only where the sandbox
-// played a refund under dispute.
+// uncontested is the part of the capture, or of an attempt's late money, that no refund and no
+// dispute holds or took, in USD cents. It is below zero only if the sandbox played a refund during
+// a dispute.
 func (p Payment) uncontested(attempt int) int64 {
 	left := p.Price.Amount.Minor
 	if attempt == 0 {
@@ -109,7 +107,7 @@ func (p Payment) uncontested(attempt int) int64 {
 	return left
 }
 
-// taking returns what a claim's dispute holds or took.
+// taking returns the amount that a claim's dispute holds or took.
 func (p Payment) taking(claim string) Taking {
 	if at := p.takingAt(claim); at >= 0 {
 		return p.Disputes.Takings[at]
@@ -121,8 +119,8 @@ func (p Payment) takingAt(claim string) int {
 	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
 }
 
-// take notes what a claim's dispute holds or took from now on; nothing, and it is
-// forgotten. The slice is new: values that were handed out do not change.
+// take sets the amount that a claim's dispute holds or took. An empty one is removed. The slice is
+// new: values that were handed out do not change.
 func (p Payment) take(t Taking) Payment {
 	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
 	switch keep := t.Open || t.USD != 0 || t.Short != 0; {
@@ -140,11 +138,11 @@ func (p Payment) take(t Taking) Payment {
 	return p
 }
 
-// opening is what the claim of a dispute is opened from.
+// opening is the input from which the claim of a dispute is opened.
 type opening struct {
 	claim    string
 	notice   Notice
-	attempt  int  // whose money it is
+	attempt  int  // order of the attempt that took the money
 	late     bool // the money came after the payment had ended
 	local    money.Amount
 	usd      int64
@@ -152,7 +150,7 @@ type opening struct {
 	previous *Claim // the claim of this dispute that ended before
 }
 
-// lateAttempt is the attempt whose late money the dispute is of; 0: the capture's.
+// lateAttempt is the attempt whose late money the dispute is about; 0: the capture.
 func (o opening) lateAttempt() int {
 	if o.late {
 		return o.attempt
@@ -160,14 +158,13 @@ func (o opening) lateAttempt() int {
 	return 0
 }
 
-// openDispute opens a chargeback claim, freezes its part of what neither refunds
-// nor other disputes took, and takes the fee, once for a dispute. It may take
-// available below zero (CLAIM-6). What an earlier claim of the dispute gave
-// the shopper is held again: it is not certain any more.
+// openDispute opens a chargeback claim, freezes its part of the money that no refund and no other
+// dispute took, and takes the fee, once for each dispute. It may take available below zero
+// (CLAIM-6). If an earlier claim of the dispute paid the shopper, that money is held again, because
+// the result is open again.
 //
-// A dispute that was played leaves the payment completed; a real one moves
-// it to chargeback (CLAIM-14). One of late money says nothing of the
-// payment, which had ended without it.
+// A played dispute leaves the payment completed; a real one moves it to chargeback (CLAIM-14). A
+// dispute of late money does not change the payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
 	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late {
@@ -217,13 +214,12 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	}
 }
 
-// endDispute pays the shopper what the dispute is about, as far as he has not got
-// it back by other ways, or gives the merchant back what was frozen. The fee stays:
-// the issuer took it for the case, not for its outcome.
+// endDispute pays the shopper the disputed amount, less what the shopper got back in other ways, or
+// releases the frozen money to the merchant. The fee is kept: the issuer charged it for the case,
+// whatever the outcome.
 //
-// More than is frozen is taken where a refund that was under way when the dispute
-// came has been refused since. Only one that is played is opened under a dispute;
-// what it gave back is not paid a second time.
+// It takes more than is frozen if a refund that was under way when the dispute came was refused
+// later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	from, taking := p, Taking{Claim: c.ID}
 	if c.Case.Late {
@@ -250,9 +246,9 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	), more...)}
 }
 
-// payShort pays what lost disputes could not take when they were lost, as far as it
-// has become free since: a refund was refused, another dispute was won. by is what
-// freed it; the transfers are named after it, so that each is written once.
+// payShort pays what lost disputes could not take when they were lost, once the money becomes free:
+// a refund was refused, or another dispute was won. by names the cause; the transfers' ids contain
+// it, so that each is written once.
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
 	for _, t := range p.Disputes.Takings {
@@ -272,8 +268,8 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 	return p, paid
 }
 
-// gone is the payment once the shopper has what a dispute of its capture took: nothing
-// of it is left to refund (PAY-29).
+// gone moves the payment to chargeback once the shopper has the money of a dispute of its capture.
+// Nothing is left to refund then (PAY-29).
 func (p Payment) gone(t Taking, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
 		return p.move(Dispute, now)
@@ -281,7 +277,7 @@ func (p Payment) gone(t Taking, now time.Time) Payment {
 	return p
 }
 
-// Ruling is how a dispute ended, by the provider's word.
+// Ruling is how a dispute ended, as the provider reports it.
 type Ruling string
 
 // Rulings.
@@ -291,7 +287,7 @@ const (
 	DisputeWithdrawn Ruling = "withdrawn"
 )
 
-// status is what a ruling makes of a claim.
+// status is the claim's status after a ruling.
 func (r Ruling) status() ClaimStatus {
 	switch r {
 	case DisputeLost:
@@ -302,16 +298,16 @@ func (r Ruling) status() ClaimStatus {
 	return ClaimRejected
 }
 
-// How long until a dispute is asked about again.
+// Pauses between two queries about a dispute.
 const (
 	firstDisputePause = 6 * time.Hour
 	maxDisputePause   = 7 * 24 * time.Hour
-	// disputePatience is how long after its deadline an open dispute is no news.
+	// disputePatience is how long after its deadline an open dispute is still normal.
 	disputePatience = 6 * 7 * 24 * time.Hour
 )
 
-// lookAgain is when the claim of an open dispute is looked at next: with growing
-// pauses, and when the time for evidence is over.
+// lookAgain is when the claim of an open dispute is looked at next: with growing pauses, and when
+// the deadline for evidence has passed.
 func (c Claim) lookAgain(now time.Time) time.Time {
 	pause := firstDisputePause
 	for range c.Case.Asked {
@@ -327,8 +323,8 @@ func (c Claim) lookAgain(now time.Time) time.Time {
 	return at
 }
 
-// Stale reports whether a dispute is open for longer than any should be: the
-// operator has to find out what became of it.
+// Stale reports whether a dispute has been open for too long: the operator has to find out its
+// state.
 func (c Claim) Stale(now time.Time) bool {
 	since := c.DueBy
 	if since.IsZero() {
@@ -337,15 +333,14 @@ func (c Claim) Stale(now time.Time) bool {
 	return c.Kind == ChargebackClaim && !c.Status.Terminal() && now.After(since.Add(disputePatience))
 }
 
-// Held is news of a dispute that cannot be applied yet: its money is not in the
-// books, or it is on its way back. It is applied when that is over. The operator
-// was told: its receipt is mismatched.
+// Held is news of a dispute that cannot be applied yet: its money is not in the books, or is on its
+// way back. It is applied when that is settled. The operator sees it as a mismatched notice.
 type Held struct {
 	IDs       [2]string `json:"ids"` // of the claims that it may open
 	Notice    string    `json:"notice"`
 	Account   string    `json:"account"`
 	Reference string    `json:"reference"`
-	Dispute   string    `json:"dispute,omitempty"` // the provider's id of it
+	Dispute   string    `json:"dispute,omitempty"` // the provider's id of the dispute
 	Instance  int       `json:"instance,omitempty"`
 	Stage     string    `json:"stage,omitempty"`
 	Ruling    Ruling    `json:"ruling,omitempty"`
@@ -357,10 +352,10 @@ type Held struct {
 	Played    bool      `json:"simulated,omitempty"`
 }
 
-// maxHeld bounds what a payment holds of such news; more is for the operator alone.
+// maxHeld is the most news that a payment holds. Further news is only kept for the operator.
 const maxHeld = 20
 
-// hold keeps news until it can be applied.
+// hold keeps a notice until it can be applied.
 func (d *docket) hold(n Notice, ids [2]string) Verdict {
 	if len(d.p.Disputes.Held) >= maxHeld {
 		return Mismatched
@@ -390,9 +385,9 @@ func (h Held) notice() Notice {
 	return n
 }
 
-// applyHeld applies what was held back, now that a change, which is not written yet,
-// has settled where its money is; claims are the others that the news may be about.
-// What still cannot be applied stays.
+// applyHeld applies the news that was held back, once a change, not written yet, has settled where
+// its money is. claims are the other claims that the news may be about. News that still cannot be
+// applied stays held.
 func (p Payment) applyHeld(change Change, claims []Claim, now time.Time) (Payment, Change) {
 	if len(p.Disputes.Held) == 0 {
 		return p, change

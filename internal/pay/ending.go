@@ -9,27 +9,27 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Pauses between the questions about an outcome that nobody knows: twice as long each
-// time up to an hour, and after a day of those, six hours.
+// Pauses between queries about an unknown outcome. They double up to an hour; after 24 of those,
+// the pause is six hours.
 const (
 	maxUnknownPause  = time.Hour
 	lastUnknownPause = 6 * time.Hour
 	hourlyQuestions  = 24
 )
 
-// unknownLimit is how long a payment whose window is over stays open while its
-// provider does not say whether it was paid.
+// unknownLimit is how long a payment stays open after its window if its provider does not say
+// whether it was paid.
 const unknownLimit = 3 * 24 * time.Hour
 
-// looks is when, after its end, a payment that ended unpaid is asked about once more:
-// the shopper may have paid at the last moment, and the notification may be lost.
-// The last ones are for those about which the provider did not answer before.
+// looks is when a payment that ended unpaid is queried again, counted from its end: the shopper may
+// have paid at the last moment, and the notification may be lost. The last two are only for a
+// provider that has not answered the earlier queries.
 var looks = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 3 * 24 * time.Hour, 7 * 24 * time.Hour, 14 * 24 * time.Hour, 30 * 24 * time.Hour}
 
-// answeredLooks is how many of them there are when the provider answers.
+// answeredLooks is the number of looks if the provider answers.
 const answeredLooks = 5
 
-// pause is how long to wait before the next question about an attempt.
+// pause is how long to wait before the next query about an attempt.
 func (a Attempt) pause() time.Duration {
 	pause := unknownRetry
 	for i := 1; i < a.Unanswered; i++ {
@@ -43,7 +43,7 @@ func (a Attempt) pause() time.Duration {
 	return pause
 }
 
-// unsure is since when nobody knows whether the shopper paid, after an answer.
+// unsure is the time since when it is unknown whether the shopper paid, after the answer o.
 func (p Payment) unsure(o Outcome, now time.Time) time.Time {
 	switch {
 	case o.Kind != Unknown:
@@ -54,11 +54,11 @@ func (p Payment) unsure(o Outcome, now time.Time) time.Time {
 	return p.Unsure
 }
 
-// Codes of failures that are no error codes.
+// Failure codes that are not error codes of the API.
 const (
 	failedUnpaid    = "expired"
-	failedUnsure    = "outcome_unknown" // the provider did not say for days
-	failedAbandoned = "abandoned"       // the operator has seen that nobody was charged
+	failedUnsure    = "outcome_unknown" // the provider gave no answer for days
+	failedAbandoned = "abandoned"       // the operator found out that the shopper was not charged
 )
 
 // unpaid is the failure of a payment whose window is over.
@@ -71,11 +71,11 @@ func (p Payment) Overdue(now time.Time) bool {
 	return p.Status == Pending && !p.Times.Expires.IsZero() && !now.Before(p.Times.Expires)
 }
 
-// Expire decides about a payment that is overdue, by what its provider says when it is
-// asked once more; that it was paid or declined is Resolve's.
+// Expire decides about an overdue payment after a last query to its provider. If the answer is paid
+// or declined, use Resolve.
 //
-// An unknown outcome does not end it: the shopper may have paid. After days of that
-// it ends all the same, as one of which nobody knows, and is asked about on.
+// An unknown outcome does not end the payment: the shopper may have paid. After unknownLimit it
+// ends as outcome_unknown, and is still queried.
 func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	from := p
 	p.Unsure = p.unsure(o, now)
@@ -94,15 +94,15 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		return p, Change{Payments: []Payment{p}}
 	}
 	p = p.lapse(now).answer()
-	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is asked on"}
+	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
 	return p.finish(from, now)
 }
 
-// Looking reports whether a payment that ended unpaid is still asked about.
+// Looking reports whether a payment that ended unpaid is still queried.
 func (p Payment) Looking() bool { return !p.Status.Open() && !p.DueAt.IsZero() }
 
-// Look notes what a provider says of a payment that ended unpaid. What was paid after
-// all is late money, as if the provider had told it by itself.
+// Look records a provider's answer about a payment that ended unpaid. A payment that was paid after
+// all is late money, as if the provider had sent a notification.
 func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
 	from := p
 	attempt, ok := p.current()
@@ -117,14 +117,14 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 		p, change = p.misfit(attempt, o, from, now)
 	}
 	if o.Kind != Unknown {
-		if p.Failure != nil && p.Failure.Code == failedUnsure { // now it is known
+		if p.Failure != nil && p.Failure.Code == failedUnsure { // the outcome is known now
 			f := unpaid()
 			p.Failure = &f
 		}
 		p.Unsure = time.Time{}
 	}
 	p.DueAt = p.nextLook(o, now)
-	updated := p.Times.Updated // a look that tells nothing new is nothing that the merchant sees
+	updated := p.Times.Updated // the merchant does not see a look that changes nothing
 	p = p.written(from, now)
 	if len(change.Events) == 0 {
 		p.Times.Updated = updated
@@ -133,14 +133,14 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 	return p, change
 }
 
-// found books money of a payment that had ended, which its provider told when asked.
+// found books the money of a payment that had ended, which a query found.
 func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
 	change.Receipts = []Receipt{p.answered(attempt, o, Late, now)}
 	return next, change
 }
 
-// nextLook is when to ask again after an answer, zero when that was the last time.
+// nextLook is when to query again after an answer, zero after the last query.
 func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
 	ended, n := p.Times.Expired, answeredLooks
 	if ended.IsZero() {
@@ -157,9 +157,9 @@ func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// misfit notes that a provider answers that another amount was paid, with what that
-// tells the operator and the merchant: once for each amount. from is the payment as it
-// is written now; the caller writes the one that comes back.
+// misfit records that a query reports another amount: a notice for the operator and an event for
+// the merchant, once for each amount. from is the stored payment; the caller writes the returned
+// one.
 func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time) (Payment, Change) {
 	p, news := p.astray(Stray{Code: AmountMismatch, Order: attempt.Order, Local: o.Local})
 	if !news {
@@ -170,24 +170,23 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
 
-// Word is what the operator found out about a payment or a withdrawal that nobody else
-// tells of.
+// Word is the operator's finding about a payment or a withdrawal for which no provider reports the
+// end.
 type Word string
 
-// Words.
+// The findings.
 const (
 	WordPaid       Word = "paid"
 	WordNotCharged Word = "not-charged" // of a payment
 	WordNotPaid    Word = "not-paid"    // of a withdrawal
-	WordReturned   Word = "returned"    // of a withdrawal that had arrived: the bank sent it back
+	WordReturned   Word = "returned"    // of a withdrawal that had arrived: the bank returned it
 )
 
-// OtherwiseSaid is the reason (details.reason) for which an operator's word is refused
-// that the provider contradicts.
+// OtherwiseSaid is the reason (details.reason) if the provider contradicts the operator's finding.
 const OtherwiseSaid = "provider_says_otherwise"
 
-// Contradicts reports whether a provider's answer says otherwise than the operator's
-// word about a payment. That the shopper may still pay contradicts both.
+// Contradicts reports whether a provider's answer contradicts the operator's finding about a
+// payment. A payment that the shopper can still pay contradicts both findings.
 func (w Word) Contradicts(p Payment, o Outcome) bool {
 	switch o.Kind {
 	case Approved:
@@ -198,8 +197,7 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 	return o.Kind == Awaiting
 }
 
-// ContradictsPayout is Contradicts for a withdrawal. That it is on its way contradicts
-// both words.
+// ContradictsPayout is Contradicts for a withdrawal. A payout on its way contradicts both findings.
 func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	switch o.Kind {
 	case PayoutPaid:
@@ -207,13 +205,13 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
 		return w != WordNotPaid
 	}
-	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // which somebody may still let go
+	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }
 
-// Rule is the operator's word on a withdrawal of which no provider tells the end.
+// Rule applies the operator's finding to a withdrawal whose end no provider reports.
 //
-// Errors: conflict_state for one whose end is known, and for one that was never sent
-// and is said to have arrived.
+// Errors: conflict_state if its end is known, or if it was never sent and the finding is that it
+// arrived.
 func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
 		w.ProviderRef = o.ProviderRef
@@ -229,33 +227,33 @@ func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal,
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil
 	}
-	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": that cannot be said of it",
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
 		Details: problem.Details{From: string(w.Status), Action: string(word)}}
 }
 
-// denied reports whether a provider says that an attempt was refused, or never came, which
-// counts as paid by the operator's word.
+// denied reports whether a provider says that an attempt was refused or never arrived, although the
+// operator resolved it as paid.
 func (p Payment) denied(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
 	return a.Ruled && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
 }
 
-// Denied keeps for the operator that a provider's answer is against his word that an attempt
-// was paid; false where it is not.
+// Denied keeps for the operator that a provider's answer contradicts a payment resolved as paid. It
+// returns false if there is no contradiction.
 func (p Payment) Denied(order int, o Outcome, now time.Time) (Change, bool) {
 	if !p.denied(order, o) {
 		return Change{}, false
 	}
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
-		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; by the operator's word it is paid", p.Reference(order), o.Kind),
+		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
 	return Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}, true
 }
 
-// Ended is the operator's word on an inquiry whose refund is under way and whose
-// provider does not tell how it ended: he has looked into the provider's books. What may
-// still come of the refund is for him too.
+// Ended applies the operator's decision on an inquiry whose refund is under way and whose provider
+// does not report the result: the operator has checked the provider's books. If the refund turns
+// out differently later, the operator has to deal with that too.
 //
 // Errors: claim_already_resolved, conflict_state.
 func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim, Change, error) {
@@ -268,11 +266,10 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 	return next, change, nil
 }
 
-// Rule is the operator's word on a payment of which no provider tells the end: paid
-// completes it, or is late money where it had ended; not charged ends it, and the
-// questions about it.
+// Rule applies the operator's finding to a payment whose end no provider reports. Paid completes
+// it, or is late money if it had ended. Not charged ends it, and stops the queries about it.
 //
-// Errors: conflict_state for one that there is nothing to say about.
+// Errors: conflict_state if the payment's end is known.
 func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
 	attempt, ok := p.current()
@@ -312,23 +309,23 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 		Details: problem.Details{From: string(p.Status), Action: string(w)}}
 }
 
-// failedCanceled is the failure of a payment that its shop canceled, or that its shopper called off.
+// failedCanceled is the failure code of a payment that its shop canceled or its shopper called off.
 const failedCanceled = "canceled"
 
-// Canceled reports whether the payment ended because its shop canceled it, or its shopper
-// called it off: see WayChanged.
+// Canceled reports whether the payment ended because its shop canceled it or its shopper called it
+// off: see WayChanged.
 func (p Payment) Canceled() bool {
 	return p.Status == Failed && p.Failure != nil && p.Failure.Code == failedCanceled
 }
 
-// Canceling reports whether the shop wants the payment canceled, and nobody knows yet
-// whether its provider has ended the charge.
+// Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
+// the provider has ended the charge.
 func (p Payment) Canceling() bool { return p.Status == Pending && !p.CancelAsked.IsZero() }
 
-// CheckCancel reports whether the shop may cancel the payment (CANCEL-1).
+// CheckCancel returns an error if the shop may not cancel the payment (CANCEL-1).
 //
-// Errors: conflict_state where it is not pending, and where money of another amount has
-// come for it, which the operator deals with.
+// Errors: conflict_state if it is not pending, or if another amount has arrived for it, which the
+// operator deals with.
 func (p Payment) CheckCancel() error {
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	switch {
@@ -343,9 +340,9 @@ func (p Payment) CheckCancel() error {
 	return conflict
 }
 
-// AskCancel is the intent: the shop wants the payment canceled, and its provider is about
-// to be told to end the charge. Should whoever calls it die, the sweep goes on with it. A
-// second time it changes nothing, and the Change is empty.
+// AskCancel is the intent: the shop asked to cancel the payment, and its provider is about to be
+// asked to end the charge. If the caller dies, the sweep continues. A second call changes nothing,
+// and the Change is empty.
 //
 // The payment must pass CheckCancel.
 func (p Payment) AskCancel(now time.Time) (Payment, Change) {
@@ -358,14 +355,14 @@ func (p Payment) AskCancel(now time.Time) (Payment, Change) {
 	return p, Change{Payments: []Payment{p}}
 }
 
-// Cancel decides about a payment that is Canceling, by what its provider says: of the
-// order to end the charge, or of how it stands where the provider cannot end it. That it
-// was paid or declined is Resolve's.
+// Cancel decides about a payment that is Canceling after the provider's answer: to the request to
+// end the charge, or to a query if the provider cannot end charges. If the answer is paid or
+// declined, use Resolve.
 //
-// An unknown outcome does not end it: the shopper may have paid. What still waits for the
-// shopper, at a provider that cannot end it, is canceled here alone: what is paid then is
-// late money. It is asked about as one that expired is, for the shopper may have been
-// faster, and the notification may be lost.
+// An unknown outcome does not end the payment: the shopper may have paid. If the provider cannot
+// end the charge and it still waits for the shopper, the payment is canceled only here: money that
+// arrives later is late money. It is queried like an expired payment, because the shopper may have
+// paid just before, and the notification may be lost.
 func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 	from := p
 	attempt, _ := p.current()
@@ -383,7 +380,7 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 	return p.canceled(from, now)
 }
 
-// canceled ends a payment that its shop wanted canceled and that nobody paid.
+// canceled ends an unpaid payment that its shop asked to cancel.
 func (p Payment) canceled(from Payment, now time.Time) (Payment, Change) {
 	p = p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now).answer()
 	p.DueAt = now.Add(looks[0])

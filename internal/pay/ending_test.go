@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// An unknown outcome is asked about after half a minute, then twice as long each time up
-// to an hour, and after a day of that every six hours.
+// An unknown outcome is queried after half a minute, then with pauses that double up to an hour,
+// and after 24 of those every six hours.
 func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
 	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute}
 	want = append(want, slices.Repeat([]time.Duration{time.Hour}, hourlyQuestions)...)
@@ -19,26 +19,26 @@ func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
 	for i, pause := range want {
 		p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, now)
 		if got := p.DueAt.Sub(now); got != pause {
-			t.Fatalf("after %d questions in vain the next one is in %s, want %s", i+1, got, pause)
+			t.Fatalf("after %d unanswered queries the next one is in %s, want %s", i+1, got, pause)
 		}
 		if !p.Unsure.Equal(noon) {
-			t.Fatalf("nobody knows since %s, want %s", p.Unsure, noon)
+			t.Fatalf("unknown since %s, want %s", p.Unsure, noon)
 		}
 		now = p.DueAt
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
 	if p.Status != Pending || !p.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
-		t.Errorf("once it is known: %s, unsure since %s, %d questions in vain", p, p.Unsure, p.Attempts[0].Unanswered)
+		t.Errorf("once it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
 	}
 }
 
-// The operator's word is taken where nobody knows, and where the provider says the same.
+// The operator's finding is accepted if the outcome is unknown, or if the provider says the same.
 func TestProviderContradictsTheOperator(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	other := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}
 	for _, c := range []struct {
 		o                Outcome
-		paid, notCharged bool // is contradicted
+		paid, notCharged bool // the finding is contradicted
 	}{
 		{Outcome{Kind: Unknown}, false, false}, {Outcome{Kind: Approved}, false, true}, {Outcome{Kind: Approved, Local: p.Price.Local}, false, true},
 		{other, true, true}, {Outcome{Kind: Awaiting}, true, true}, {Outcome{Kind: Declined}, true, false},
@@ -53,8 +53,8 @@ func TestProviderContradictsTheOperator(t *testing.T) {
 	}
 }
 
-// However many amounts a provider tells of, a payment stays a row that can be read; what
-// came late is never left out.
+// However many amounts a provider reports, a payment stays small enough to be read. Late money is
+// never left out.
 func TestStraysAreBounded(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
@@ -69,12 +69,12 @@ func TestStraysAreBounded(t *testing.T) {
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Way.Window))
 	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Price.Local}, "CLM-1", noon.Add(p.Way.Window+time.Hour))
 	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.DueAt.IsZero() {
-		t.Errorf("late money is noted as %+v, and asked about at %s", last, p.DueAt)
+		t.Errorf("late money is recorded as %+v, and queried at %s", last, p.DueAt)
 	}
 }
 
-// While money of another amount is held, no other provider is asked for the payment,
-// whatever the one says next.
+// While another amount is held, no other provider is called for the payment, whatever this one says
+// next.
 func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
 	for _, kind := range []OutcomeKind{Missing, Unavailable, Errored} {
 		p := sent(t, pixRail(), 1000)

@@ -9,44 +9,44 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// ErasedText stands where a shopper's words were.
+// ErasedText replaces personal text that was erased.
 const ErasedText = "[erased]"
 
-// Erasure takes what tells of shoppers out of rows that the books need, and away what they do
-// not. It comes with the payments and claims that it is about, in one Change.
+// Erasure removes personal data from rows that the books need, and deletes rows that they do not
+// need. It is in one Change with the payments and claims that it concerns.
 type Erasure struct {
-	Payments []string // their notifications lose their bodies, their checkout sessions go
-	Claims   []string // their files go
-	Events   []Event  // of the claims, with the payload that stays: ID and Payload are read
-	Sessions []string // that came to no payment
-	Notes    []string // objects of which the audit log forgets what operators wrote
+	Payments []string // their notifications lose their bodies, their checkout sessions are deleted
+	Claims   []string // their files are deleted
+	Events   []Event  // of the claims, with the payload that stays: only ID and Payload are read
+	Sessions []string // sessions without a payment
+	Notes    []string // objects for which the audit log forgets the operators' notes
 }
 
-// Erase takes the shopper out of a payment that is over, with what the shop told of the
-// purchase, which may tell of him. Amounts, times and who was called stay.
+// Erase removes the shopper from a payment that has ended, and the purchase, which may name the
+// shopper. Amounts, times and attempts stay.
 //
-// Errors: conflict_state where it is not over.
+// Errors: conflict_state if it has not ended, or if its provider is still queried.
 func (p Payment) Erase(now time.Time) (Payment, error) {
 	if p.Status.Open() {
 		return p, problem.New(problem.ConflictState, "it is "+string(p.Status))
 	}
 	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
-		return p, problem.New(problem.ConflictState, "its provider is still asked whether it was paid: for a week, or a month where it does not answer")
+		return p, problem.New(problem.ConflictState, "its provider is still queried about it: for a week, or for a month if it does not answer")
 	}
 	if !p.Erased.IsZero() {
-		now = p.Erased // what came since goes, too
+		now = p.Erased // also erases data that came since
 	}
 	from := p
 	p.Buyer, p.Purchase, p.Page.ReturnURL, p.Erased = Buyer{}, Purchase{}, "", now
 	p = p.written(from, now)
-	p.Times.Updated = from.Times.Updated // nothing happened to the payment
+	p.Times.Updated = from.Times.Updated // for the merchant the payment has not changed
 	return p, nil
 }
 
-// Erase takes the words of persons out of a claim that is over, and returns those words; none
-// where there were none.
+// Erase removes personal text from a claim that has ended, and returns the removed texts; none if
+// there were none.
 //
-// Errors: conflict_state where it is not over.
+// Errors: conflict_state if it has not ended.
 func (c Claim) Erase() (next Claim, words []string, err error) {
 	if !c.Status.Terminal() || !c.DueAt.IsZero() {
 		return c, nil, problem.New(problem.ConflictState, "its claim "+c.ID+" is not over")
@@ -78,7 +78,7 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 	for i := range c.Timeline {
 		erase(&c.Timeline[i].Note)
 	}
-	if c.Kind != ChargebackClaim { // there the network says it, in words of its own
+	if c.Kind != ChargebackClaim { // for a chargeback the reason is the network's text, not a person's
 		erase(&c.Reason)
 	}
 	if len(words) > 0 {
@@ -87,7 +87,7 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 	return c, words, nil
 }
 
-// NamedKind is a kind of evidence as the API names it: other for a shop's own word.
+// NamedKind is a kind of evidence as the API names it. A shop's own kind becomes other.
 func NamedKind(kind string) string {
 	if slices.Contains(evidenceKinds, kind) {
 		return kind
@@ -95,21 +95,21 @@ func NamedKind(kind string) string {
 	return otherEvidence
 }
 
-// evidenceKinds are the kinds that the API names; a shop may send others.
+// evidenceKinds are the kinds that the API names. A shop may send others.
 var evidenceKinds = []string{"receipt", "delivery_proof", "customer_communication", "refund_policy", otherEvidence}
 
 const otherEvidence = "other"
 
-// Retained is how far data of a kind was looked through for what is kept no longer.
+// Retained is the progress of the search for data of a kind whose retention period is over.
 type Retained struct {
 	Kind    string
 	Version int64
 	Began   time.Time // when this round began
-	UpTo    string    // an id
+	UpTo    string    // the id up to which the rows were checked
 }
 
-// Commitment stands in a sealed row for an address: whoever has the address and the salt can
-// show that it was this one, and without the salt nobody can find it out.
+// Commitment replaces an address in a row of the hash chain. With the address and the salt it can
+// be proved; without the salt it cannot be found out.
 func Commitment(address, salt string) string {
 	if address == "" {
 		return ""

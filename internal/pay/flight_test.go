@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// While a call may be on its way, nothing proves that it did not arrive; of two calls one
-// may be refused and the other one taken.
+// While a call may be under way, nothing proves that it did not arrive. Of two calls, one may be
+// refused and the other accepted.
 func TestFlightProvesNothingEarly(t *testing.T) {
 	end := noon.Add(35 * time.Second)
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 	}
 }
 
-// An answer to a refund is of the call that it came to.
+// An answer about a refund belongs to the call that got it.
 func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	p, first := paidClaim(t, UserDispute)
 	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
@@ -47,7 +47,7 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	}
 	taken, _ := again.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
 	if taken.Status != ClaimApproved {
-		t.Errorf("the first call was taken after all: the refund is %s", taken.Status)
+		t.Errorf("the first call was accepted after all: the refund is %s", taken.Status)
 	}
 	refused, _ := again.Answered(p, again, Outcome{Kind: Declined}, noon)
 	if refused.Status != ClaimRejected {
@@ -55,12 +55,12 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	}
 	_, change := refused.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
 	if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
-		t.Errorf("a refund that was given up was made, and the operator is told %+v", change.Receipts)
+		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Receipts)
 	}
 }
 
-// Money that came late stays with the operator after its refund was refused: that it was made
-// after all, by a call that was on its way or as its news says, is for him.
+// Late money stays with the operator after its refund was refused. If the refund was made after all
+// (by a call that was under way, or according to a notice), that is for the operator.
 func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	p, late := paidClaim(t, Inquiry)
 	first, _ := late.send(ClaimApproved, PartyOperator, "", noon)
@@ -73,7 +73,7 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, noon)
 	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
 		if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
-			t.Errorf("%s says that it was made, and that wrote %+v", what, change)
+			t.Errorf("%s: it was made, and that wrote %+v", what, change)
 		}
 	}
 }

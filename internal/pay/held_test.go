@@ -9,7 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 )
 
-// What is disputed in full was paid in full; a part proves nothing, and waits.
+// A dispute of the full amount proves that it was paid in full. A dispute of a part proves nothing,
+// and waits.
 func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		status Outcome
@@ -29,7 +30,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 			c.n.Reference = p.Reference(1)
 			if _, ask := p.Unproved(Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}, nil); ask == c.proved {
-				t.Errorf("the provider is asked: %v", ask)
+				t.Errorf("the provider is queried: %v", ask)
 			}
 			h.hear(c.n, c.want)
 			if !c.proved {
@@ -45,7 +46,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			}
 			h.is(fmt.Sprintf("needs_evidence %d 2000", frozen), net-fee, 0)
 			if got := strings.Join(h.told, ", "); got != "payment.completed, chargeback.created 1, claim.opened 1" || h.p.Status != Chargeback || len(h.p.Disputes.Held) != 0 {
-				t.Errorf("told %s; the payment is %s and holds %d", got, h.p.Status, len(h.p.Disputes.Held))
+				t.Errorf("events %s; the payment is %s and holds %d", got, h.p.Status, len(h.p.Disputes.Held))
 			}
 			h.hear(Notice{DisputeID: "a", Ruling: DisputeLost}, Applied)
 			h.is("approved 0 2000", net-fee-frozen, frozen)
@@ -53,7 +54,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 	}
 }
 
-// News that is held is applied in the order in which it came.
+// Held news is applied in the order in which it came.
 func TestHeldDisputeHasItsRulingToo(t *testing.T) {
 	p := hundred(t)
 	p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, noon)
@@ -63,7 +64,7 @@ func TestHeldDisputeHasItsRulingToo(t *testing.T) {
 	_, change := h.p.Resolve(Outcome{Kind: Approved}, routes, noon)
 	h.apply(change)
 	h.is("approved 0 2000", net-fee-1000, 1000)
-	for range 2 * maxHeld { // what can never be applied has a bound
+	for range 2 * maxHeld { // news that can never be applied is limited
 		h.hear(Notice{Reference: "1-1", DisputeID: "a", Instance: 0, Ruling: DisputeLost}, Ignored)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// life is a payment with its books and the shopper's side of the story.
+// life is a payment with its books and its shopper's view.
 type life struct {
 	p       Payment
 	now     time.Time
 	books   ledger.Balances
 	written map[string]bool // transfers
 	paid    map[int]bool    // attempts that took the shopper's money
-	proved  map[int]bool    // those of which a dispute says so
+	proved  map[int]bool    // those that a dispute proves
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
 	kept    map[string]bool  // receipts
@@ -30,7 +30,7 @@ type life struct {
 
 func (l *life) id() string { l.ids++; return fmt.Sprintf("CLM-%d", l.ids) }
 
-// apply books a change as the store would, and checks what it must keep.
+// apply books a change as the store would, and checks its invariants.
 func (l *life) apply(t *rapid.T, next Payment, c Change) {
 	for _, tr := range c.Transfers {
 		if err := tr.Check(); err != nil {
@@ -45,9 +45,9 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 		}
 	}
 	for _, e := range c.Events {
-		if e.Type.Optional() { // it stands before the count
+		if e.Type.Optional() { // it precedes the numbered events
 			if l.events > 0 || l.written[e.ID] || e.Sequence != 0 {
-				t.Fatalf("event %s is told after %d others, again, or with number %d", e.ID, l.events, e.Sequence)
+				t.Fatalf("event %s comes after %d others, again, or with number %d", e.ID, l.events, e.Sequence)
 			}
 			l.written[e.ID] = true
 			continue
@@ -62,7 +62,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 			t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.told[e.Object])
 		}
 	}
-	for _, r := range c.Receipts { // one that repeats would take the whole change with it
+	for _, r := range c.Receipts { // a repeated one would make the whole change fail
 		if l.kept[r.ID] {
 			t.Fatalf("receipt %q is written twice\n%s", r.ID, next)
 		}
@@ -83,9 +83,8 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 	l.p = c.Payments[0]
 }
 
-// Whatever providers answer and tell in whatever order, the books balance, the
-// payment is captured at most once, all the shopper's money is accounted for,
-// and an open payment is looked at again.
+// Whatever providers answer and report, in any order: the books balance, the payment is captured at
+// most once, all the shopper's money is accounted for, and an open payment is looked at again.
 func TestBooksHoldThroughAnyLife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rail := cardRail()
@@ -204,7 +203,7 @@ func (l *life) step(t *rapid.T) {
 	}
 }
 
-// contest lets a provider tell of one of three disputes, in whatever order.
+// contest makes a provider report one of three disputes, in any order.
 func (l *life) contest(t *rapid.T) {
 	l.ids++
 	order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "disputed attempt")
@@ -223,21 +222,21 @@ func (l *life) contest(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
 		n.Outcome.Local.Currency = money.CLP
 	}
-	var claims []Claim // ids of one millisecond are in no order
+	var claims []Claim // ids of the same millisecond have no order
 	for _, id := range rapid.Permutation(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claims") {
 		claims = append(claims, l.claims[id])
 	}
 	if n.Outcome.Local == l.p.Price.Local {
-		l.proved[order] = true // now, or once it is known where else the money was
+		l.proved[order] = true // now, or once the place of the money is known
 	}
 	next, change := l.p.Contest(n, claims, [2]string{l.id(), l.id()}, l.now)
 	l.apply(t, next, change)
 	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
-		t.Fatalf("what was ignored moved money: %v", change.Transfers)
+		t.Fatalf("an ignored notice moved money: %v", change.Transfers)
 	}
 }
 
-// stepClaim lets something happen to one of the claims.
+// stepClaim moves one of the claims.
 func (l *life) stepClaim(t *rapid.T) {
 	if len(l.claims) == 0 {
 		return
@@ -266,7 +265,7 @@ func (l *life) stepClaim(t *rapid.T) {
 	l.apply(t, l.p, change)
 }
 
-// checkClaims proves what the claims and the books owe each other.
+// checkClaims checks that the claims and the books agree.
 func (l *life) checkClaims(t *rapid.T) {
 	frozen, suspense, refunded := int64(0), int64(0), int64(0)
 	for _, c := range l.claims {
@@ -289,14 +288,14 @@ func (l *life) checkClaims(t *rapid.T) {
 			l.books[ledger.Frozen], frozen, l.books[ledger.Suspense], suspense, l.p.Refunds.Local, refunded, l.p)
 	}
 	l.checkDisputes(t)
-	// All that reached shoppers: at most what they paid.
+	// All money that reached shoppers: at most what they paid.
 	if out := l.books[ledger.Refunds] + l.books[ledger.Chargebacks]; out > -l.books[ledger.Receivable] {
 		t.Fatalf("%d went back of %d:\n%s", out, -l.books[ledger.Receivable], l.p)
 	}
 }
 
-// checkDisputes proves that the payment knows what its disputes hold and took, and
-// that they took no more than there was.
+// checkDisputes checks that the payment records what its disputes hold and took, and that they took
+// no more than there was.
 func (l *life) checkDisputes(t *rapid.T) {
 	open, taken := 0, int64(0)
 	for _, c := range l.claims {
@@ -323,7 +322,7 @@ func (l *life) checkDisputes(t *rapid.T) {
 	}
 }
 
-// held is what open disputes hold.
+// held is the amount that open disputes hold.
 func (l *life) held() (usd int64) {
 	for _, c := range l.claims {
 		if c.Kind == ChargebackClaim {
@@ -341,7 +340,7 @@ func (l *life) check(t *rapid.T) {
 	if p.Status.Open() && p.DueAt.IsZero() || !p.Status.Open() && !ended && !p.DueAt.IsZero() || !p.DueAt.IsZero() && p.DueAt.Before(p.Times.Created) {
 		t.Fatalf("due at %v:\n%s", p.DueAt, p)
 	}
-	// Late money waits for the operator as long as its inquiry does.
+	// Late money waits for the operator as long as its inquiry is open.
 	open := 0
 	for _, s := range p.Strays {
 		if s.Code == LatePayment && s.End == "" {
@@ -362,8 +361,7 @@ func (l *life) check(t *rapid.T) {
 	if p.Refunds.Local < 0 || p.Refunds.Local > p.Price.Local.Minor {
 		t.Fatalf("refunded %d of %d:\n%s", p.Refunds.Local, p.Price.Local.Minor, p)
 	}
-	// Every attempt that took money is booked: one on the payment, the others
-	// in suspense.
+	// Every attempt that took money is booked: one on the payment, the others in suspense.
 	booked := int64(0)
 	for order := 1; order <= len(p.Attempts); order++ {
 		took := l.written["tr_"+p.Reference(order)+"-late"] || !p.Times.Completed.IsZero() && order == p.captured()

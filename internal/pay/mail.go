@@ -7,44 +7,46 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// MailPrefix begins the id of every e-mail.
+// MailPrefix begins the id of an e-mail.
 const MailPrefix = "mail_"
 
-// MailStatus is where an e-mail stands.
+// MailStatus is the state of an e-mail.
 type MailStatus string
 
-// States of an e-mail. One that failed was refused, or nobody took it for MailLife.
+// States of an e-mail. It fails if a server refuses it for good, or if none accepts it within
+// MailLife.
 const (
 	MailWaiting MailStatus = "waiting"
 	MailSent    MailStatus = "sent"
 	MailFailed  MailStatus = "failed"
 )
 
-// MailLife is for how long an e-mail is tried.
+// MailLife is how long the delivery of an e-mail is tried.
 const MailLife = 48 * time.Hour
 
-// mailPauses are between tries; the last one goes on.
+// mailPauses are the pauses between tries; the last one repeats.
 var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 
-// Mail is an e-mail to a merchant about a new wallet, written with it in one Change. It is sent
-// once at least: a second one of the same id harms nobody.
+// Mail is an e-mail to a merchant about a new wallet, written with the wallet in one Change. It is
+// sent at least once; a second copy does no harm.
 type Mail struct {
-	ID string // mail_…, with the suffix of the wallet's
+	ID string // mail_…, with the suffix of the wallet's id
 	tenant.Scope
 	Version   int64
 	Object    string // id of the wallet
 	Status    MailStatus
 	Tries     int
-	DueAt     time.Time // next try; while leased, the end of the lease; zero once it is over
+	DueAt     time.Time // next try; while leased, the end of the lease; zero once it has ended
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	About     WalletNotice // empty once it is over
+	About     WalletNotice // empty once it has ended
 }
 
-// WalletNotice is what an e-mail tells of a new wallet. It holds nothing that the thief of a key
-// chose freely, such as the wallet's label: his words would come to the merchant in our name.
+// WalletNotice is the content of an e-mail about a new wallet. It has no text that the thief of a
+// key could choose freely, such as the wallet's label: the merchant would get the thief's text in
+// our name.
 type WalletNotice struct {
-	To          string // address, as the merchant gave it
+	To          string // the merchant's address
 	Language    tenant.Language
 	Merchant    string // name
 	Wallet      string // id
@@ -53,12 +55,12 @@ type WalletNotice struct {
 	Destination string // masked
 	Key         string // preview of the key that added it
 	AddedAt     time.Time
-	ActiveAt    time.Time // when it can be paid to
+	ActiveAt    time.Time // from when on it can be paid to
 }
 
-// Mail returns the e-mail that tells a merchant of the new wallet, and of the key whose preview
-// it is. False where there is none: in the sandbox, where a wallet harms nobody, and where the
-// merchant has no address.
+// Mail returns the e-mail to a merchant about the new wallet. preview is the preview of the key
+// that added it. It returns false if no e-mail is sent: in the sandbox, where a wallet does no
+// harm, and if the merchant has no address.
 func (w Wallet) Mail(m tenant.Merchant, preview string) (Mail, bool) {
 	to := strings.TrimSpace(m.Email)
 	if !w.Live || to == "" {
@@ -74,14 +76,14 @@ func (w Wallet) Mail(m tenant.Merchant, preview string) (Mail, bool) {
 	}, true
 }
 
-// Sent notes that a server took the e-mail.
+// Sent records that a server accepted the e-mail.
 func (m Mail) Sent(now time.Time) (Mail, Change) { return m.over(MailSent, now) }
 
-// Refused notes that a server refused it for good.
+// Refused records that a server refused it for good.
 func (m Mail) Refused(now time.Time) (Mail, Change) { return m.over(MailFailed, now) }
 
-// Retry notes a try that nobody knows to have done anything. The next one follows after a pause,
-// unless MailLife is over then: the e-mail has failed.
+// Retry records a try without a clear result. The next one follows after a pause. If MailLife is
+// over by then, the e-mail has failed.
 func (m Mail) Retry(now time.Time) (Mail, Change) {
 	again := now.Add(mailPauses[min(m.Tries, len(mailPauses)-1)])
 	if again.Sub(m.CreatedAt) > MailLife {
@@ -93,7 +95,7 @@ func (m Mail) Retry(now time.Time) (Mail, Change) {
 	return m, Change{Mails: []Mail{m}}
 }
 
-// over ends the e-mail after a try. The address and what it told are forgotten.
+// over ends the e-mail after a try. Its address and content are deleted.
 func (m Mail) over(s MailStatus, now time.Time) (Mail, Change) {
 	m.Version++
 	m.Tries++

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// written is when the mails of these tests were.
+// written is the time of these tests' e-mails.
 var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
 func TestMailTellsOfProductionWalletsAlone(t *testing.T) {
@@ -25,15 +25,14 @@ func TestMailTellsOfProductionWalletsAlone(t *testing.T) {
 	sandbox, silent := w, merchant
 	sandbox.Live, silent.Email = false, " "
 	if m, tell := sandbox.Mail(merchant, ""); tell {
-		t.Errorf("a sandbox wallet is told of: %+v", m)
+		t.Errorf("a sandbox wallet causes an e-mail: %+v", m)
 	}
 	if m, tell := w.Mail(silent, ""); tell {
-		t.Errorf("a merchant without an address is written to: %+v", m)
+		t.Errorf("a merchant without an address gets an e-mail: %+v", m)
 	}
 }
 
-// A mail is tried for two days, after longer and longer pauses; once it is over it holds no
-// address.
+// An e-mail is tried for two days, with growing pauses. Once it has ended, it has no address.
 func TestMailIsTriedForTwoDays(t *testing.T) {
 	fresh := pay.Mail{ID: "mail_1", Version: 1, Status: pay.MailWaiting, DueAt: written, CreatedAt: written, About: pay.WalletNotice{To: "ops@acme.example"}}
 	m, at := fresh, written

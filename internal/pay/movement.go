@@ -39,20 +39,19 @@ func MovementTypes() []MovementType {
 	}
 }
 
-// Buckets lists the accounts that a merchant sees as its balance, in the order
-// in which one transfer's movements are shown.
+// Buckets lists the accounts that a merchant sees as the balance, in the order in which the
+// movements of one transfer are shown.
 func Buckets() []ledger.Account {
 	return []ledger.Account{ledger.Pending, ledger.Available, ledger.Frozen, ledger.Reserve}
 }
 
-// Movement is one line of a merchant's account: what one transfer did to one
-// bucket, and why.
+// Movement is one line of a merchant's balance: what one transfer changed in one bucket, and why.
 type Movement struct {
-	ID           string // mov_…, made from the transfer's
+	ID           string // mov_…, made from the transfer's id
 	Type         MovementType
 	Amount       int64 // USD cents
 	Bucket       ledger.Account
-	BalanceAfter int64 // USD cents, of the bucket; known in lists
+	BalanceAfter int64 // USD cents, of the bucket; set in lists only
 	Payment      string
 	Claim        string
 	Settlement   string
@@ -61,10 +60,9 @@ type Movement struct {
 	At           time.Time
 }
 
-// Movements shows a transfer as its merchant sees it, oldest first. What the
-// movements add to a bucket is exactly what the postings do. A capture is
-// shown as the charge, the fees taken from it, and the reserve held back from
-// it; anything else as a movement for each bucket that it touches.
+// Movements shows a transfer as its merchant sees it, oldest first. For each bucket, the movements
+// add up to exactly the postings. A capture is shown as the charge, its fees, and the reserve that
+// is held back. Any other transfer has one movement for each bucket that it changes.
 func Movements(t ledger.Transfer) []Movement {
 	kind := bookings[t.Kind]
 	var list []Movement
@@ -100,7 +98,7 @@ func Movements(t ledger.Transfer) []Movement {
 	return list
 }
 
-// MovementCount is how many Movements a transfer has.
+// MovementCount is the number of a transfer's Movements.
 func MovementCount(t ledger.Transfer) int64 {
 	n := int64(0)
 	if t.Kind != ledger.Capture {
@@ -129,22 +127,20 @@ func feesOf(t ledger.Transfer) int64 {
 	return t.Amount(ledger.PlatformFees) + t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees) + t.Amount(ledger.NetworkFees)
 }
 
-// booking says what a kind of transfer is to the merchant it belongs to.
+// booking is how the merchant sees a kind of transfer.
 type booking struct {
-	movement MovementType // what its postings are shown as, a capture's in parts; "" touches no bucket
-	line     LineType     // how a settlement lists it; "" is claimed without being listed
-	quiet    bool         // listed only where it changes what the merchant has
-	apart    bool         // no settlement claims it: it moves money that was settled
+	movement MovementType // type of its movements, for a capture in parts; "": it changes no bucket
+	line     LineType     // type of its settlement line; "": collected, but not listed
+	quiet    bool         // listed only if it changes the merchant's total
+	apart    bool         // no settlement collects it: it moves settled money
 	text     string       // for people
 }
 
-// bookings is the one table from a kind of transfer to what the merchant sees.
-// A new kind needs a row here; a test says so.
+// bookings has one row for each kind of transfer. A new kind needs a row here; a test checks that.
 var bookings = map[ledger.Kind]booking{
 	ledger.Capture: {movement: MovedCharge, line: LineCharge, text: "Payment received"},
 
-	// A refund takes its part of the reserve when it is frozen, and puts it back
-	// when it comes to nothing.
+	// A refund takes its part of the reserve when it is frozen, and returns it if the refund fails.
 	ledger.RefundFreeze:  {movement: MovedFreeze, line: LineRelease, quiet: true, text: "Held for a refund"},
 	ledger.RefundPaid:    {movement: MovedRefund, line: LineRefund, text: "Refund paid"},
 	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund came to nothing"},
@@ -156,7 +152,7 @@ var bookings = map[ledger.Kind]booking{
 
 	ledger.ChargebackReversal: {movement: MovedFreeze, line: LineChargeback, text: "A lost dispute goes on"},
 
-	// What comes late waits in suspense for the operator.
+	// Late money waits in suspense for the operator.
 	ledger.LateCapture:  {},
 	ledger.LateRefund:   {},
 	ledger.LateAccepted: {movement: MovedAdjustment, line: LineAdjustment, text: "Payment received after its end"},
@@ -164,13 +160,13 @@ var bookings = map[ledger.Kind]booking{
 	ledger.ReserveRelease: {movement: MovedRelease, line: LineRelease, text: "Rolling reserve released"},
 	ledger.Settled:        {movement: MovedSettlement, apart: true, text: "Settled"},
 
-	// What is paid out had been settled.
+	// Withdrawals move money that was settled.
 	ledger.WithdrawalOpened:   {movement: MovedWithdrawal, apart: true, text: "Withdrawal"},
 	ledger.WithdrawalPaid:     {apart: true},
 	ledger.WithdrawalReversal: {movement: MovedReversal, apart: true, text: "Withdrawal given back"},
 	ledger.WithdrawalReturn:   {movement: MovedReversal, apart: true, text: "Withdrawal sent back by the bank"},
 
-	// A float is no merchant's.
+	// A float belongs to no merchant.
 	ledger.FloatEntered:  {apart: true},
 	ledger.FloatSent:     {apart: true},
 	ledger.FloatArrived:  {apart: true},
@@ -178,8 +174,8 @@ var bookings = map[ledger.Kind]booking{
 	ledger.FloatReturned: {apart: true},
 }
 
-// SettledKinds lists the kinds of transfers that settlements claim, captures
-// first, in a fixed order.
+// SettledKinds lists the kinds of transfers that settlements collect, captures first, in a fixed
+// order.
 func SettledKinds() []ledger.Kind {
 	var list []ledger.Kind
 	for _, k := range ledger.Kinds() {
@@ -190,8 +186,7 @@ func SettledKinds() []ledger.Kind {
 	return list
 }
 
-// MovingKinds lists the kinds of transfers that move what a merchant sees as
-// its balance.
+// MovingKinds lists the kinds of transfers that change what a merchant sees as the balance.
 func MovingKinds() []ledger.Kind {
 	var list []ledger.Kind
 	for _, k := range ledger.Kinds() {
@@ -202,7 +197,7 @@ func MovingKinds() []ledger.Kind {
 	return list
 }
 
-// LineType says what a line of a settlement is about.
+// LineType is the type of a settlement line.
 type LineType string
 
 // Types of lines.
@@ -220,40 +215,40 @@ func LineTypes() []LineType {
 	return []LineType{LineCharge, LineRefund, LineChargeback, LineChargebackFee, LineRelease, LineAdjustment}
 }
 
-// Unsettled is a transfer that no settlement has claimed.
+// Unsettled is a transfer that no settlement has collected.
 type Unsettled struct {
 	ledger.Transfer
-	Captured time.Time // when its payment was captured; zero where it never was
+	Captured time.Time // when its payment was captured; zero if it was not
 }
 
-// SettlementLine is a transfer that a settlement has claimed, in USD cents. Net
-// is what it added to the merchant's money: pending, available and frozen
-// together, so that a freeze, which only moves it, adds nothing.
+// SettlementLine is a transfer that a settlement has collected, in USD cents. Net is what it added
+// to the merchant's money: pending, available and frozen together. So a freeze, which only moves
+// money, adds nothing.
 //
-// Net is exactly Gross − Platform − Provider − Network − Refund − Chargeback −
-// ChargebackFee − Reserve + Adjustment, for the postings sum to zero.
+// Net is exactly Gross − Platform − Provider − Network − Refund − Chargeback − ChargebackFee −
+// Reserve + Adjustment, because the postings sum to zero.
 type SettlementLine struct {
 	Transfer     string
 	Settlement   string
 	tenant.Scope       // without a shop
-	Number       int64 // from 1 in the order of the report; 0: claimed, not listed
+	Number       int64 // from 1 in the order of the report; 0: collected, not listed
 	Type         LineType
 	Payment      string
 	Claim        string
-	OrderID      string       // known in reports
-	Local        money.Amount // what the shopper saw
+	OrderID      string       // set in reports only
+	Local        money.Amount // the shopper's amount
 	At           time.Time
-	Day          time.Time // whose reserve it holds or gives back; zero for none
+	Day          time.Time // the day whose reserve it holds or returns; zero for none
 
 	Gross, Platform, Provider, Network, Refund, Chargeback, ChargebackFee int64
 
-	Reserve    int64 // held; below zero: given back or released
+	Reserve    int64 // held; below zero: returned or released
 	Adjustment int64
 	Net        int64
-	Pending    int64 // what it added to pending alone
+	Pending    int64 // what it added to pending
 }
 
-// line is the transfer as the settlement lists it.
+// line returns the transfer as the settlement lists it.
 func (u Unsettled) line(s Settlement) SettlementLine {
 	t := u.Transfer
 	l := SettlementLine{
@@ -270,7 +265,7 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 	case l.Net == 0 && bookings[t.Kind].quiet:
 		l.Type = ""
 	case l.Net != 0 && l.Type == "":
-		l.Type = LineAdjustment // nothing that changes what a merchant has is hidden
+		l.Type = LineAdjustment // every change of the merchant's money must be listed
 	}
 	if l.Reserve != 0 && t.Kind != ledger.ReserveRelease {
 		l.Day = DayOf(t.At)
@@ -283,12 +278,10 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 
 func (l SettlementLine) listed() bool { return l.Type != "" }
 
-// Amount is what the line is about: what the shopper paid, or, below zero, got
-// back.
+// Amount is the amount that the shopper paid, in USD cents, or, below zero, got back.
 func (l SettlementLine) Amount() int64 { return l.Gross - l.Refund - l.Chargeback }
 
-// Fees is the price of a payment as its settlement shows it, below zero where
-// a refund gave it back.
+// Fees is the price of a payment as its settlement shows it, below zero if a refund returned it.
 func (l SettlementLine) Fees() tenant.Fees {
 	return tenant.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
 }
@@ -303,13 +296,13 @@ type Totals struct {
 	Refunds        int64
 	Chargebacks    int64
 	ChargebackFees int64
-	Held           int64 // of the reserve, from charges
-	Released       int64 // of the reserve, also what refunds gave back
+	Held           int64 // reserve held back from charges
+	Released       int64 // reserve released, including what refunds returned
 	Adjustments    int64
 	Net            int64
 }
 
-// Fees is what the payments cost.
+// Fees is the sum of the payments' fees.
 func (t Totals) Fees() tenant.Fees {
 	return tenant.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network}
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
-// Notice is a provider's notification in our words. Whether it was signed has
-// been checked.
+// Notice is one thing that a provider's notification reports, in our words. Its signature was
+// checked.
 type Notice struct {
-	ID        string // the provider's own id of it; the same one is applied once
+	ID        string // the provider's own id of it; a notice with a known id is not applied again
 	Account   string // the provider account that it came to
 	Reference string // ours, of the charge
-	Refund    string // ours, of a refund, where that is what the outcome is of
+	Refund    string // our reference of a refund, if the outcome is a refund's
 	Outcome   Outcome
-	Dispute   bool   // the issuer takes the money back, and this is how it stands
-	Ruling    Ruling // how the dispute ended; "" when the notice is about something else
+	Dispute   bool   // it reports the state of a dispute
+	Ruling    Ruling // how the dispute ended; "" if the notice is about something else
 	Body      []byte
 
-	// Of a dispute, open or ended. Outcome.Message says why, and Outcome.Local what is
-	// disputed; zero where the provider does not tell.
-	DisputeID string    // the provider's; "" where it has none
-	Instance  int       // whose word it is: 0 and 1 are the first's, 2 is the one's after it
-	Stage     string    // the provider's own word for where it stands, for operators
+	// Of a dispute, open or ended. Outcome.Message is the reason, and Outcome.Local the disputed
+	// amount; zero if the provider does not report it.
+	DisputeID string    // the provider's; "" if there is none
+	Instance  int       // the instance that decides: 0 and 1 are the first, 2 is the next
+	Stage     string    // the provider's own name of its state, for operators
 	Network   string    // the card network's code of the reason
-	RespondBy time.Time // until when evidence counts; zero for our own time
-	Reviewing bool      // the evidence is in: nobody waits for the merchant
+	RespondBy time.Time // deadline for evidence; zero: our own window applies
+	Reviewing bool      // the provider has the evidence and does not wait for the merchant
 }
 
-// Receipt is a notice as it is kept: each once, with what was done about it.
+// Receipt is a notice as it is kept, once, with what was done about it.
 type Receipt struct {
 	ID      string // account and the provider's id
 	Account string
@@ -42,30 +42,30 @@ type Receipt struct {
 	At      time.Time
 }
 
-// Closes reports whether r says that the operator has dealt with another notification.
+// Closes reports whether r records that the operator has dealt with the other notice.
 func (r Receipt) Closes(other Receipt) bool { return r.ID == closing+other.ID }
 
-// closing begins the id of what says that the operator has dealt with a notification.
+// closing begins the id of a record that the operator has dealt with a notice.
 const closing = "/closed/"
 
-// Verdict says what was done about a notice.
+// Verdict is what was done about a notice.
 type Verdict string
 
-// Verdicts.
+// The verdicts.
 const (
 	Applied    Verdict = "applied"
-	Ignored    Verdict = "ignored"    // it told nothing new
-	Late       Verdict = "late"       // money came after the end: suspense and an inquiry
-	Mismatched Verdict = "mismatched" // other amount or currency: for the operator
-	Closed     Verdict = "closed"     // the operator has dealt with one that did not fit
+	Ignored    Verdict = "ignored"    // it reported nothing new
+	Late       Verdict = "late"       // money came after the end: it goes to suspense, with an inquiry
+	Mismatched Verdict = "mismatched" // another amount or currency: for the operator
+	Closed     Verdict = "closed"     // the operator has dealt with a notice that did not fit
 )
 
-// Close notes that the operator has dealt with a notification that did not fit its
-// payment. The Change is once only.
+// Close records that the operator has dealt with a notice that did not fit its payment. The Change
+// can be written only once.
 //
-// Its receipt has an id that no account's notification can have.
+// Its record has an id that no account's notice can have.
 //
-// Errors: that it needs nobody.
+// It returns an error if the notice does not need the operator.
 func (r Receipt) Close(note string, now time.Time) (Change, error) {
 	if r.Verdict != Mismatched {
 		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
@@ -75,16 +75,15 @@ func (r Receipt) Close(note string, now time.Time) (Change, error) {
 	}}}, nil
 }
 
-// TakenAt reports whether a reference is of an attempt at a provider account. A
-// notification of another account tells nothing of it, whoever signed that.
+// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
+// notification must not change the attempt, even if its signature is valid.
 func (p Payment) TakenAt(reference, account string) bool {
 	_, order, ok := ParseReference(reference)
 	return ok && order <= len(p.Attempts) && p.Attempts[order-1].Provider == account
 }
 
-// ConfirmRefund applies a notice of a refund to its claim. The Change always
-// keeps the receipt. What is told of a refund that has ended is kept for the
-// operator where it says otherwise.
+// ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
+// notice that contradicts a refund that has ended is kept as mismatched for the operator.
 func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
@@ -103,9 +102,9 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 	return next, change
 }
 
-// Confirm applies a notice to the payment. The Change always keeps the
-// receipt; whether anything else is in it is the verdict. News of a dispute is for
-// Contest, which knows the claims: here it is taken for the first there is.
+// Confirm applies a notice to the payment. The Change always keeps the notice; the verdict says
+// whether anything else changed. Notices of disputes belong to Contest, which has the claims: here
+// one is treated as the first dispute.
 func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
 	if n.OfDispute() {
 		return p.Contest(n, nil, [2]string{claimID}, now)
@@ -132,7 +131,7 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	}
 	switch {
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
-		return p, Change{}, Ignored // where to send the shopper, the call's answer or a query says
+		return p, Change{}, Ignored // the answer to the call, or to a query, has the address for the shopper
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
 		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied
@@ -152,8 +151,8 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 // resolveNotice is Resolve for an attempt that may not be the last one.
 func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
-		// An earlier attempt did charge after all. The later one is left as it
-		// is; should it be paid too, that money goes to suspense.
+		// An earlier attempt did charge. The later one does not change. If it is paid too, that
+		// money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
 		return p.complete(from, order, n.Outcome, now)
@@ -161,18 +160,17 @@ func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (P
 	return p.Resolve(n.Outcome, c, now)
 }
 
-// Stray is money of an order that came otherwise than the payment asked for: after
-// the payment had ended, or of another amount. It is with us, or was, and the payment
-// does not count it.
+// Stray is money of an order that differs from the payment's request: it came after the payment had
+// ended, or in another amount. We have it or had it, and the payment's amount does not include it.
 type Stray struct {
 	Code  AttentionCode
 	Order int          // of the attempt that took it
-	Local money.Amount // what came
+	Local money.Amount // the amount that came
 	Claim string       // of late money: the inquiry about it
-	End   StrayEnd     // what became of it, "" while that is open
+	End   StrayEnd     // what was done with it, "" while that is open
 }
 
-// AttentionCode says what about a payment needs somebody to look at it (LATE-6).
+// AttentionCode is why a payment needs attention (LATE-6).
 type AttentionCode string
 
 // The codes.
@@ -181,25 +179,24 @@ const (
 	AmountMismatch AttentionCode = "amount_mismatch"
 )
 
-// StrayEnd is what became of stray money.
+// StrayEnd is what was done with stray money.
 type StrayEnd string
 
 // Ends.
 const (
-	GivenBack StrayEnd = "given_back" // the shopper has it again
+	GivenBack StrayEnd = "given_back" // the shopper got it back
 	Accepted  StrayEnd = "accepted"   // the merchant has it
-	DealtWith StrayEnd = "dealt_with" // the operator closed the notification, and knows what became of it
+	DealtWith StrayEnd = "dealt_with" // the operator closed the notice, having dealt with the money
 )
 
-// PaymentReceived is the reason (details.reason) for which another payment of an order
-// is refused.
+// PaymentReceived is the reason (details.reason) why another payment of an order is refused.
 const PaymentReceived = "payment_received"
 
-// maxStrays bounds how many other amounts a payment remembers: a provider that tells
-// of another one each time would fill it. Late money comes once for each attempt.
+// maxStrays limits the different amounts that a payment remembers, in case a provider reports
+// another one each time. Late money comes only once for each attempt.
 const maxStrays = 16
 
-// Attention is the oldest stray money that nobody has dealt with.
+// Attention is the oldest stray money that was not dealt with.
 func (p Payment) Attention() (Stray, bool) {
 	for _, s := range p.Strays {
 		if s.End == "" {
@@ -209,15 +206,16 @@ func (p Payment) Attention() (Stray, bool) {
 	return Stray{}, false
 }
 
-// Holds reports whether money of the order is, or may be, with us or the merchant
-// beside what the payment counts: then nobody may ask the shopper to pay again. Money
-// that was given back does not count; of what the operator dealt with by hand, only
-// he knows where it is.
+// Holds reports whether we or the merchant have, or may have, more of the shopper's money for the
+// order than the payment counts. Then the shopper must not be asked to pay again. Money that was
+// given back does not count. Money that the operator dealt with by hand does, since only the
+// operator knows where it is.
 func (p Payment) Holds() bool {
 	return !p.Unsure.IsZero() || slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack })
 }
 
-// astray notes stray money; false where it was noted before, or too much was.
+// astray records stray money. It returns false if it is known already, or if there is too much of
+// it.
 func (p Payment) astray(s Stray) (Payment, bool) {
 	known := func(k Stray) bool {
 		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim
@@ -229,8 +227,8 @@ func (p Payment) astray(s Stray) (Payment, bool) {
 	return p, true
 }
 
-// end notes what became of stray money that is still open. The slice is new: values
-// that were handed out do not change.
+// end records what was done with open stray money. The slice is new: values that were handed out do
+// not change.
 func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended bool) {
 	p.Strays = slices.Clone(p.Strays)
 	for i, s := range p.Strays {
@@ -241,9 +239,9 @@ func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended boo
 	return p, ended
 }
 
-// mismatched notes that another amount came than was asked for, and tells the
-// merchant so, once for each amount. The payment is written in any case: whoever
-// closes the last notification at this moment has to look again.
+// mismatched records that another amount came, and makes an event for the merchant, once for each
+// amount. The payment is written in any case, so that an operator who closes the last notice at
+// this moment must look again.
 func (p Payment) mismatched(order int, o Outcome, now time.Time) (Payment, Change) {
 	from := p
 	p, news := p.astray(Stray{Code: AmountMismatch, Order: order, Local: o.Local})
@@ -255,9 +253,8 @@ func (p Payment) mismatched(order int, o Outcome, now time.Time) (Payment, Chang
 	return p, Change{Payments: []Payment{p}, Events: []Event{told}}
 }
 
-// Dealt is the payment once the operator has closed the last notification that did
-// not fit it: nothing needs attention any more, and the merchant is told so. False
-// where nothing did.
+// Dealt clears a payment's attention after the operator has closed its last mismatched notice, with
+// an event for the merchant. It returns false if nothing needed attention.
 func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 	from := p
 	p, ended := p.end(func(s Stray) bool { return s.Code == AmountMismatch }, DealtWith)
@@ -269,11 +266,11 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
 }
 
-// LastOpen reports whether of all that was told of a payment only one notification that
-// did not fit waits for the operator, or none.
+// LastOpen reports whether no mismatched notice of a payment other than one waits for the operator.
+// told are all notices of the payment, oldest first.
 func LastOpen(told []Receipt, one Receipt) bool {
 	open := map[string]bool{}
-	for _, r := range told { // a closing comes after what it closes
+	for _, r := range told { // a closing comes after the notice that it closes
 		switch r.Verdict {
 		case Mismatched:
 			open[r.ID] = true
@@ -285,13 +282,13 @@ func LastOpen(told []Receipt, one Receipt) bool {
 	return len(open) == 0
 }
 
-// answered is what a provider said when it was asked, as it is kept. Its id has the
-// payment's version: whoever writes it wins that version, so it cannot be there
-// already and take with it what else is written.
+// answered keeps a provider's answer to a query as a notice. Its id contains the payment's version.
+// Only the writer of that version can write it, so it never exists already, which would make the
+// whole Change fail.
 func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) Receipt {
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
-		Body: fmt.Appendf(nil, "asked about, the provider says that %s were paid", o.Local),
+		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),
 	}
 	if verdict == Mismatched {
 		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)

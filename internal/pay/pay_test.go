@@ -94,18 +94,18 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 			t.Errorf("%s: %s, next %q, want %s, next %q", c.name, p, next, c.status, c.next)
 		}
 		if p.Status.Open() && p.DueAt.IsZero() {
-			t.Errorf("%s: an open payment that nobody looks at again", c.name)
+			t.Errorf("%s: an open payment is not looked at again", c.name)
 		}
 	}
 }
 
-// The merchant is told how long the provider took, not the shopper.
+// The merchant sees how long the provider took, without the shopper's time.
 func TestTraceTellsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
 	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
 	if got := p.Trace()[0].DurationMs; got != 300 {
-		t.Errorf("the trace tells %d ms, want 300", got)
+		t.Errorf("the trace says %d ms, want 300", got)
 	}
 }
 
@@ -122,8 +122,8 @@ func TestExhaustedCascadeFails(t *testing.T) {
 	}
 }
 
-// The create call plays on after the provider's answer. Should its node die, another one
-// finds that it was to.
+// The create call plays on after the provider's answer. If its node dies, another node continues
+// it.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, routes, noon)
@@ -132,7 +132,7 @@ func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	}
 	p, _ = p.InHandOf(CallBy("node_b", noon)).Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(callLease))
 	if p.Answered != "" || p.Owner != "node_b" {
-		t.Errorf("after another node's question it is answered %q, in hand of %q", p.Answered, p.Owner)
+		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Answered, p.Owner)
 	}
 	p, _ = p.Reply(noon)
 	if p.Owner != "" {
@@ -140,7 +140,7 @@ func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	}
 }
 
-// That there is no charge is proved only when no call can bring one any more.
+// "Missing" is proof only if no call can still arrive.
 func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 	p, _ := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon)).Resend(noon) // called twice
 	twice, _ := p.Current()
@@ -149,7 +149,7 @@ func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 	early, late := noon.Add(callTime-1), noon.Add(callTime)
 	for _, c := range []struct {
 		kind        OutcomeKind
-		once, twice OutcomeKind // what it proves early
+		once, twice OutcomeKind // the result before the end of the flight
 	}{
 		{Approved, Approved, Approved}, {Awaiting, Awaiting, Awaiting}, {Declined, Declined, Unknown},
 		{Unavailable, Unavailable, Unknown}, {Errored, Errored, Unknown}, {Missing, Unknown, Unknown}, {Unknown, Unknown, Unknown},
@@ -160,13 +160,13 @@ func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 			{once.Answered(Outcome{Kind: c.kind}).Kind, c.kind},
 		} {
 			if got.is != got.want {
-				t.Errorf("%s is taken for %s, want %s", c.kind, got.is, got.want)
+				t.Errorf("%s becomes %s, want %s", c.kind, got.is, got.want)
 			}
 		}
 	}
 	for _, kind := range []OutcomeKind{Declined, Unavailable, Errored} {
 		if got := twice.Answered(Outcome{Kind: kind}).Kind; got != Unknown {
-			t.Errorf("of two calls one is answered %s, which is taken for %s", kind, got)
+			t.Errorf("one of two calls gets %s, which becomes %s", kind, got)
 		}
 	}
 	if !once.MayStart(noon.Add(callStart)) || once.MayStart(noon.Add(callStart+1000)) {
@@ -224,8 +224,8 @@ func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	}
 }
 
-// What a provider answers counts no more than what it tells: money that does not fit
-// is the operator's to look at, once, and nobody else is tried meanwhile.
+// A query counts no more than a notification: an amount that does not fit is for the operator,
+// once, and no other provider is tried meanwhile.
 func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		p := sent(t, pixRail(), 1000)
@@ -241,7 +241,7 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
 			}
 			if at := next.DueAt.Sub(noon); at != sweepEvery {
-				t.Errorf("answer %d: it is asked again after %s", i+1, at)
+				t.Errorf("answer %d: it is queried again after %s", i+1, at)
 			}
 			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Price.Local.String())) {
 				t.Errorf("answer %d: the receipt is %+v", i+1, change.Receipts[0])
@@ -277,9 +277,8 @@ func asError(err error, e **problem.Error) bool {
 	return ok
 }
 
-// Whatever is refunded in whatever parts, of which the provider refuses some,
-// every transfer sums to zero, the books end where they began, and never is
-// more refunded than captured.
+// Whatever is refunded, in whatever parts, some of which the provider refuses: every transfer sums
+// to zero, the books end where they began, and never more is refunded than was captured.
 func TestRefundNeverExceedsCapture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := sent(t, pixRail(), rapid.Int64Range(19, 100_000_00).Draw(t, "cents"))
@@ -334,7 +333,7 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 	})
 }
 
-// The merchant's part is never negative, whatever the tier, rail and amount.
+// The merchant's part is never negative, for every tier, rail and amount.
 func TestFeesNeverExceedTheAmount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd := money.New(rapid.Int64Range(1, 100_000_00).Draw(t, "cents"), money.USD)

@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Payment is the API's Transaction (PAY-4), with what the API hides (SVC-7): its
-// attempts, its terms and its place in the books. It is a value; a decision
-// returns the next one and the Change that writes it.
+// Payment is the API's Transaction (PAY-4), with data that the API hides (SVC-7): its attempts, its
+// terms and its place in the books. It is a value: a decision returns the next value, and the
+// Change that writes it.
 type Payment struct {
 	ID string // TXN-…
 	tenant.Scope
@@ -32,49 +32,48 @@ type Payment struct {
 	Page     PaymentPage
 
 	Attempts   []Attempt
-	Owner      string   // the node that has a call or an answer of it in hand, or ""
-	caller     Caller   // who makes the next call; not stored
-	Answered   Status   // the status that the create call replied with, "" before
-	Script     Script   // what the sandbox was asked for
+	Owner      string   // the node that has a call of it, or its answer, in hand; or ""
+	caller     Caller   // the node that makes the next call; not stored
+	Answered   Status   // the status that the create call replied with, "" before that
+	Script     Script   // what the sandbox was asked to play
 	Challenged bool     // the issuer wanted a 3-D Secure challenge
 	Failure    *Failure // why it failed or expired
 	Captured   int      // order of the attempt that completed it
 	Refunds    Refunds
 	Disputes   Disputes
 	Strays     []Stray // money that came late, or of another amount
-	// Unsure is since when nobody knows whether the shopper paid, zero where that is known.
+	// Unsure is since when it is unknown whether the shopper paid; zero if it is known.
 	Unsure time.Time
-	// CancelAsked is when the shop wanted it canceled, zero: it did not, or was refused.
+	// CancelAsked is when the shop asked to cancel it; zero if it did not, or was refused.
 	CancelAsked time.Time
-	After       string // the payment of the same order that came to nothing, which this tries again; or ""
+	After       string // the failed payment of the same order that this one tries again; or ""
 	Times       Times
-	DueAt       time.Time // when to look again; zero when there is nothing to wait for
+	DueAt       time.Time // when to look again; zero if there is nothing to wait for
 
-	Erased time.Time // when the shopper was taken out of it; zero: never
+	Erased time.Time // when the shopper's data was erased; zero: never
 
-	// Settlement is where the batch stands that claimed the capture, "" where
-	// none has. It is known where a merchant reads the payment, and not stored
-	// with it.
+	// Settlement is the state of the settlement that collected the capture, "" if none has. It is
+	// set when a merchant reads the payment, and not stored with it.
 	Settlement SettlementStatus
 }
 
-// Price is what the shopper pays, and what that is worth.
+// Price is what the shopper pays, and its value in USD.
 type Price struct {
 	Amount money.Amount // USD
-	Local  money.Amount // what the shopper pays
-	Asked  money.Amount // what the shop asked for, in another currency than USD; else zero
+	Local  money.Amount // in the currency in which the shopper pays
+	Asked  money.Amount // the shop's amount, if it is not in USD; else zero
 	Rate   money.Rate   // Local for one USD, as used
-	Source string       // who told the rate; "" for US dollars
-	At     time.Time    // of when the rate is; zero for US dollars
+	Source string       // source of the rate; "" for US dollars
+	At     time.Time    // time of the rate; zero for US dollars
 }
 
-// Way is how the shopper pays: the method, as it was when it was chosen.
+// Way is how the shopper pays: the method as it was when it was chosen.
 type Way struct {
 	RailID  string
 	Method  string
 	Country string        // ISO 3166 alpha-3
 	Sync    bool          // the rail answers at once (cards)
-	Window  time.Duration // how long the shopper has once a provider took it
+	Window  time.Duration // how long the shopper has once a provider accepted the payment
 }
 
 // PaymentTerms is what was agreed with the merchant when the payment was made.
@@ -82,9 +81,9 @@ type PaymentTerms struct {
 	Fees       tenant.Fees
 	Reserve    int64 // USD cents held back on capture
 	Delay      time.Duration
-	DisputeFee int64 // USD cents of a dispute, as agreed when it was made
-	// RefundFees is the merchant's term when the payment was made; "" where that was
-	// before there was one, which is FeesReturned.
+	DisputeFee int64 // USD cents for a dispute, as agreed when the payment was made
+	// RefundFees is the merchant's term when the payment was made. "" is a payment from before the
+	// term existed, which means FeesReturned.
 	RefundFees tenant.RefundFees
 }
 
@@ -92,32 +91,32 @@ type PaymentTerms struct {
 type PaymentPage struct {
 	Hosted    bool
 	ReturnURL string
-	Lang      string // in which the shopper asked for our pages when choosing, or ""
-	FormURL   string // where the shopper pays; empty until a provider took it
+	Lang      string // language that the shopper chose for our pages, or ""
+	FormURL   string // where the shopper pays; empty until a provider accepts the payment
 	Data      PaymentData
 }
 
-// Refunds is what went back to the shopper, of all refunds that stand.
+// Refunds is what went back to the shopper, in all refunds that have not failed.
 type Refunds struct {
 	Local int64 // minor units of Price.Local
-	USD   Parts // what the merchant, and who took fees, give back
+	USD   Parts // which parts of it the merchant and the fee earners give back
 }
 
-// Disputes is what the issuer took, or wants.
+// Disputes is what disputes took of the payment, or hold now.
 type Disputes struct {
 	Any     bool     // a chargeback was opened, real or played
 	Takings []Taking // what disputes hold or took, in the order in which they came
 	Held    []Held   // news of disputes that cannot be applied yet
 }
 
-// Script is what the sandbox was asked to play with a payment; zero in production. It is carried to
-// the simulated provider, and nothing is decided by it here.
+// Script is what the sandbox was asked to play with a payment; zero in production. It is passed on
+// to the simulated provider; nothing here depends on it.
 type Script struct {
 	Action string // of the create call, or ""
-	Strict bool   // as production does it: a card goes through its issuer's page
+	Strict bool   // as in production: a card goes through its issuer's page
 }
 
-// Times says when a payment reached each status. Zero: never.
+// Times says when a payment reached each status; zero if it did not.
 type Times struct {
 	Created    time.Time
 	Updated    time.Time
@@ -129,9 +128,9 @@ type Times struct {
 	Chargeback time.Time
 }
 
-// Buyer is the shopper, as the shop told us.
+// Buyer is the shopper, as the shop reported it.
 type Buyer struct {
-	// Email stands first: the index of e-mails reads it from the beginning of a payment's document.
+	// Email must be first: the index of e-mails reads the beginning of a payment's JSON.
 	Email    string `json:"email,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Phone    string `json:"phone,omitempty"`
@@ -156,16 +155,16 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Order is what a shop asks for, resolved: the rail is known, the amount is
-// converted, the terms are the merchant's.
+// Order is a shop's request for a payment, resolved: the rail is known, the amount is converted,
+// the terms are the merchant's.
 type Order struct {
 	ID     string
 	Scope  tenant.Scope
 	Amount money.Amount // USD
 	Local  money.Amount
-	Asked  money.Amount // in the shop's currency; zero for Amount
+	Asked  money.Amount // in the shop's currency; zero if that is USD (Amount)
 	Rate   money.Rate
-	// Who told the rate, and of when; "" and zero for US dollars.
+	// Source and time of the rate; "" and zero for US dollars.
 	RateSource string
 	RateAt     time.Time
 	Rail       acquirer.Rail
@@ -175,17 +174,17 @@ type Order struct {
 	Purchase   Purchase
 	Hosted     bool
 	ReturnURL  string
-	Lang       string // of the pages, as the shopper asked for it, or ""
+	Lang       string // language that the shopper chose for our pages, or ""
 	Terms      tenant.Terms
 	Script     Script
-	After      string // the payment that this tries again, or ""
+	After      string // the payment that this one tries again, or ""
 }
 
-// Create opens a payment. It is not written yet: Try or Exhaust returns the
-// first Change. What it is worth was checked by Worth.
+// Create opens a payment. It is not written yet: Try or Exhaust returns the first Change. Worth has
+// checked its value.
 //
-// Errors: unsupported_currency, amount_out_of_limits, missing_field for a document
-// that the rail needs.
+// Errors: unsupported_currency, amount_out_of_limits, missing_field for a document that the rail
+// needs.
 func Create(o Order, now time.Time) (Payment, error) {
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
@@ -202,7 +201,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 	fees, reserve := o.Terms.Charge(o.Amount, o.Rail.Fee)
 	asked := o.Asked
 	if asked.Currency == money.USD {
-		asked = money.Amount{} // it is Amount
+		asked = money.Amount{} // the shop's amount is Amount
 	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
@@ -214,7 +213,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 	}, nil
 }
 
-// Requested is what the shop asked for, in its own currency.
+// Requested is the shop's amount, in its own currency.
 func (p Payment) Requested() money.Amount {
 	if p.Price.Asked.Currency != "" {
 		return p.Price.Asked
@@ -225,8 +224,8 @@ func (p Payment) Requested() money.Amount {
 // Net is what the merchant gets on capture, in USD cents.
 func (p Payment) Net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
-// Refundable is what a refund may still give back to the shopper, in the local
-// currency: nothing while the payment is disputed.
+// Refundable is what refunds may still give back to the shopper, in the local currency; zero while
+// the payment is disputed.
 func (p Payment) Refundable() money.Amount {
 	if p.OpenDispute() != "" {
 		return money.New(0, p.Price.Local.Currency)
@@ -234,8 +233,7 @@ func (p Payment) Refundable() money.Amount {
 	return p.unrefunded()
 }
 
-// unrefunded is what the shopper has not got back, of a payment that can be
-// refunded at all.
+// unrefunded is what the shopper has not got back; zero if the payment cannot be refunded at all.
 func (p Payment) unrefunded() money.Amount {
 	if _, ok := p.Status.After(Refunding); !ok {
 		return money.New(0, p.Price.Local.Currency)
@@ -243,11 +241,11 @@ func (p Payment) unrefunded() money.Amount {
 	return money.New(p.Price.Local.Minor-p.Refunds.Local, p.Price.Local.Currency)
 }
 
-// Suffix is the id without its prefix; ids of what belongs to the payment are
-// made from it, so that the same thing cannot be written twice.
+// Suffix is the id without its prefix. The ids of everything that belongs to the payment are made
+// from it, so that nothing can be written twice.
 func (p Payment) Suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
 
-// String tells the payment's story in a failing test.
+// String describes the payment in failing tests.
 func (p Payment) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d %s %s (%s) %s", p.ID, p.Version, p.Status, p.Price.Amount, p.Price.Local, p.Way.RailID)
@@ -260,8 +258,8 @@ func (p Payment) String() string {
 	return b.String()
 }
 
-// move returns p in the status that verb leads to, with the time noted. The
-// caller has checked that the move is allowed; that it is not is our own bug.
+// move returns p in the status to which the verb leads, with the time. The caller must have checked
+// that the move is allowed: otherwise it panics.
 func (p Payment) move(v Verb, now time.Time) Payment {
 	next, ok := p.Status.After(v)
 	if !ok {
@@ -286,7 +284,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	return p
 }
 
-// written returns p as the version after from.
+// written returns p with the version after from's.
 func (p Payment) written(from Payment, now time.Time) Payment {
 	p.Version = from.Version + 1
 	switch {
@@ -303,8 +301,8 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 	return p
 }
 
-// capture is the transfer of a completed payment (design: Ledger). Its id is
-// made from the payment's, so a second capture cannot be written.
+// capture is the transfer of a completed payment. Its id is made from the payment's, so a second
+// capture cannot be written.
 func (p Payment) capture(now time.Time) ledger.Transfer {
 	return ledger.Transfer{
 		ID: "tr_" + p.Suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
@@ -321,19 +319,19 @@ func (p Payment) capture(now time.Time) ledger.Transfer {
 	}
 }
 
-// Worth is what a shop's amount is in USD, at the rate of its currency. It is the one check of a
-// payment's amount (PAY-14), and every entry comes by it.
+// Worth is the value of a shop's amount in USD, at the rate of its currency. It is the only check
+// of a payment's amount (PAY-14), and every way to create a payment uses it.
 //
 // Errors: amount_invalid, amount_above_maximum.
 func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
-	if err != nil { // beyond every amount
+	if err != nil { // too large to convert
 		usd = money.New(acquirer.MaxAmount+1, money.USD)
 	}
 	return usd, checkWorth(usd, asked)
 }
 
-// checkWorth checks what an amount is worth in USD, and tells of the amount as the shop asked it.
+// checkWorth checks an amount by its value in USD. Its errors name the amount as the shop wrote it.
 func checkWorth(usd, asked money.Amount) error {
 	dollars := asked.Currency == money.USD
 	switch {
@@ -350,36 +348,36 @@ func checkWorth(usd, asked money.Amount) error {
 	return problem.Field(problem.AmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
 }
 
-// Purchase is what the shop tells of what is paid for, in words of its own (PAY-21).
-// Nothing is decided by it. It may tell of persons, so it goes where the
-// shopper goes (Erase). Its map and list are never changed once they are set.
+// Purchase is the shop's description of what is paid for (PAY-21). Nothing depends on it. It may
+// contain personal data, so it is erased with the shopper (Erase). Its map and list are never
+// changed once set.
 type Purchase struct {
 	Metadata    map[string]string // nil for none
 	Description string
 	Items       []LineItem
 }
 
-// LineItem is one thing of a purchase.
+// LineItem is one item of a purchase.
 type LineItem struct {
 	Name     string
 	Quantity int64
-	Unit     money.Amount // the price of one, in the currency that the shop asked in; below zero for what is taken off
+	Unit     money.Amount // price of one, in the shop's currency; below zero for a discount
 	SKU      string       // the shop's own number of it, or ""
 }
 
-// Bounds of a purchase, in characters and pieces (PAY-21).
+// Limits of a purchase, in characters and number of entries (PAY-21).
 const (
 	MaxMetadata      = 50
 	MaxMetadataKey   = 40
 	MaxMetadataValue = 500
 )
 
-// IsZero reports whether the shop told nothing.
+// IsZero reports whether the shop described nothing.
 func (p Purchase) IsZero() bool {
 	return len(p.Metadata) == 0 && p.Description == "" && len(p.Items) == 0
 }
 
-// Status is where a payment stands (PAY-22).
+// Status is the state of a payment (PAY-22).
 type Status string
 
 // The seven statuses.
@@ -403,8 +401,8 @@ type Verb string
 
 // The verbs of the life cycle.
 const (
-	Await     Verb = "await"    // the provider took it; the customer has to act
-	Complete  Verb = "complete" // the customer paid
+	Await     Verb = "await"    // a provider accepted it; the shopper has to act
+	Complete  Verb = "complete" // the shopper paid
 	Fail      Verb = "fail"     // declined, exhausted or abandoned
 	Expire    Verb = "expire"   // the window has passed
 	Refunding Verb = "refund"   // money goes back, in full or in part
@@ -414,9 +412,9 @@ const (
 // Verbs lists all verbs.
 func Verbs() []Verb { return []Verb{Await, Complete, Fail, Expire, Refunding, Dispute} }
 
-// moves is the life cycle: status × verb → the next status. What is not in
-// it is not allowed. Processing does not expire: its outcome is unknown, and
-// only the provider's answer may end it (UNK-1).
+// moves is the life cycle: status × verb → the next status. A move that is not listed is not
+// allowed. Processing does not expire: its outcome is unknown, and only the provider's answer may
+// end it (UNK-1).
 var moves = map[Status]map[Verb]Status{
 	Processing: {Await: Pending, Complete: Completed, Fail: Failed},
 	Pending:    {Complete: Completed, Fail: Failed, Expire: Expired},
@@ -427,8 +425,7 @@ var moves = map[Status]map[Verb]Status{
 	Chargeback: {},
 }
 
-// After returns the status that verb leads to from s, and whether the move is
-// allowed.
+// After returns the status to which the verb leads from s, and whether the move is allowed.
 func (s Status) After(v Verb) (Status, bool) {
 	next, ok := moves[s][v]
 	return next, ok
@@ -437,5 +434,5 @@ func (s Status) After(v Verb) (Status, bool) {
 // Valid reports whether s is one of the seven.
 func (s Status) Valid() bool { _, ok := moves[s]; return ok }
 
-// Open reports whether the payment still waits for its outcome.
+// Open reports whether the payment has no final outcome yet.
 func (s Status) Open() bool { return s == Pending || s == Processing }

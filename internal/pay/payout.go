@@ -17,44 +17,44 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// PayoutKind is what a payout provider says of a withdrawal.
+// PayoutKind is a payout provider's answer about a withdrawal.
 type PayoutKind string
 
-// Kinds of outcomes.
+// Kinds of answers.
 const (
 	PayoutPaid        PayoutKind = "paid"        // the money has arrived
-	PayoutRejected    PayoutKind = "rejected"    // it has not and will not, for a reason of the destination
-	PayoutUnavailable PayoutKind = "unavailable" // proof that this account did not pay, for a reason of its own: another one may
-	PayoutReturned    PayoutKind = "returned"    // it had arrived, or nearly, and came back whole
+	PayoutRejected    PayoutKind = "rejected"    // it has not and will not arrive, because of the destination
+	PayoutUnavailable PayoutKind = "unavailable" // proof that this account did not pay, because of the account: another one may
+	PayoutReturned    PayoutKind = "returned"    // it had arrived, or nearly, and came back in full
 	PayoutAccepted    PayoutKind = "accepted"    // on its way
 	PayoutUnknown     PayoutKind = "unknown"     // no answer, or none we understand
 	PayoutMissing     PayoutKind = "missing"     // proof that the provider never had it
 	PayoutUnsent      PayoutKind = "unsent"      // the provider has it, and pays once it is sent again
-	PayoutHeld        PayoutKind = "held"        // a person pays it, and says so
+	PayoutHeld        PayoutKind = "held"        // a person pays it and confirms it
 )
 
 // PayoutOutcome is an answer of a payout provider.
 type PayoutOutcome struct {
 	Kind        PayoutKind
 	ProviderRef string
-	Code        string       // why it was rejected, unavailable or returned, in our words
+	Code        string       // why it was rejected, unavailable or returned: our code
 	Message     string       // the same for people; never the provider's own name
-	Local       money.Amount // what was paid, when the provider says so; else zero
-	CheckAt     time.Time    // when the provider will know more; zero: no idea
+	Local       money.Amount // what was paid, if the provider reports it; else zero
+	CheckAt     time.Time    // when the provider will know more; zero if that is not known
 }
 
-// PayoutNotice is what a provider tells by itself of a payout. Whether it was signed has been
-// checked, or the provider was asked.
+// PayoutNotice is what a provider's notification reports of a payout. Its signature was checked, or
+// the provider was queried.
 type PayoutNotice struct {
-	ID          string // the provider's own id of it; the same one is applied once
-	Reference   string // ours; "" where it tells its own alone
+	ID          string // the provider's own id of it; a notice with a known id is not applied again
+	Reference   string // ours; "" if it has only the provider's own
 	ProviderRef string
 	Outcome     PayoutOutcome
 	Body        []byte
 }
 
-// Conversion is what the USD of a withdrawal arrive as. Of a token, which no rate is kept of, it
-// is zero: who pays it out pays what the USD are worth.
+// Conversion is what arrives for the USD of a withdrawal. It is zero for a token, for which no rate
+// is kept: the account that pays it out pays the value of the USD.
 type Conversion struct {
 	Local      money.Amount // in the wallet's currency
 	Rate       money.Rate   // of one USD
@@ -62,7 +62,7 @@ type Conversion struct {
 	RateAt     time.Time
 }
 
-// Into converts what is paid out of USD, rounded half to even, with a reading.
+// Into converts a USD amount with the reading, rounded half to even.
 func (r Reading) Into(usd money.Amount) (Conversion, error) {
 	local, err := r.Rate.Convert(usd, r.Currency, money.HalfEven)
 	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
@@ -72,11 +72,11 @@ func (r Reading) Into(usd money.Amount) (Conversion, error) {
 type PayoutRoute struct {
 	Account string
 	Why     string
-	Passed  []string     // who was passed over, and why
-	Float   money.Amount // what it takes of the account's float; zero where none is kept
+	Passed  []string     // the accounts that were passed over, and why
+	Float   money.Amount // what it takes of the account's float; zero if no float is kept
 }
 
-// PayoutAttempt is how an account proved that it did not pay a withdrawal.
+// PayoutAttempt is an account's proof that it did not pay a withdrawal.
 type PayoutAttempt struct {
 	Account     string   `json:"account"`
 	Reference   string   `json:"reference"`
@@ -89,12 +89,12 @@ type PayoutAttempt struct {
 	Ended       int64    `json:"ended"`
 }
 
-// attemptsKept is how many of a withdrawal's attempts are kept: one that waits for money for
+// attemptsKept is the number of a withdrawal's attempts that are kept: one that waits for money for
 // weeks is tried often.
 const attemptsKept = 20
 
-// Reference is what the payout provider knows the withdrawal by, and its idempotency key there:
-// one for each account that it goes to, however often it is sent there.
+// Reference is our name of the withdrawal at the payout provider, and its idempotency key there. It
+// differs for each account in turn, and stays the same for repeated calls.
 func (w Withdrawal) Reference() string {
 	if w.Round == 0 {
 		return w.suffix()
@@ -102,7 +102,7 @@ func (w Withdrawal) Reference() string {
 	return fmt.Sprintf("%s-%d", w.suffix(), w.Round+1)
 }
 
-// ParsePayoutReference returns the withdrawal's id, and the round that the reference is of.
+// ParsePayoutReference returns the withdrawal's id and the round of the reference.
 func ParsePayoutReference(ref string) (id string, round int, ok bool) {
 	suffix, number, later := strings.Cut(ref, "-")
 	if suffix == "" {
@@ -118,7 +118,8 @@ func ParsePayoutReference(ref string) (id string, round int, ok bool) {
 	return WithdrawalPrefix + suffix, order - 1, true
 }
 
-// passOn gives a withdrawal back to who chooses accounts: this one proved that it did not pay.
+// passOn makes a withdrawal pending again, for another account: this one proved that it did not
+// pay.
 func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	tried := append(slices.Clone(w.Tried), PayoutAttempt{
 		Account: w.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.ProviderRef), Code: o.Code, Message: o.Message,
@@ -133,8 +134,8 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
-// Rests is until when an account that proved not to pay the withdrawal is not tried again with it:
-// five minutes at first, twice as long each time, an hour at most. Zero where it did not.
+// Rests is until when an account that proved not to pay the withdrawal is not tried with it again:
+// five minutes at first, doubling up to an hour. It is zero if the account gave no such proof.
 func (w Withdrawal) Rests(account string) time.Time {
 	var last time.Time
 	times := 0
@@ -149,8 +150,8 @@ func (w Withdrawal) Rests(account string) time.Time {
 	return last.Add(min(5*time.Minute<<min(times-1, 10), time.Hour))
 }
 
-// Wait notes why a withdrawal that is due is not sent, and when somebody looks again. It reports
-// whether there is something to write: a reason that is known is not written again.
+// Wait records why a due withdrawal is not sent, and when to look again. It reports whether there
+// is something to write: the same reason is not written again.
 func (w Withdrawal) Wait(reason string, until, now time.Time) (Withdrawal, Change, bool) {
 	if w.Status != WithdrawalPending || w.Waiting == reason {
 		return w, Change{}, false
@@ -160,33 +161,33 @@ func (w Withdrawal) Wait(reason string, until, now time.Time) (Withdrawal, Chang
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// misfits reports whether the provider speaks of another amount than was asked for.
+// misfits reports whether the provider reports another amount than the withdrawal's.
 func (w Withdrawal) misfits(o PayoutOutcome) bool {
 	return o.Local != (money.Amount{}) && w.Local != (money.Amount{}) && o.Local != w.Local
 }
 
-// GoneTo reports whether a reference is of a round in which the withdrawal was with an account. A
-// notification of another account tells nothing of it, whoever signed that.
+// GoneTo reports whether a reference is of a round in which the withdrawal was with the account.
+// Another account's notification must not change it, even if its signature is valid.
 func (w Withdrawal) GoneTo(reference, account string) bool {
 	if reference == w.Reference() {
 		return w.Provider == account
 	}
 	if id, round, ok := ParsePayoutReference(reference); ok && id == w.ID && round < w.Round-len(w.Tried) {
-		return true // nobody knows any more where it was then
+		return true // a round so old that its account is no longer kept
 	}
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return a.Reference == reference && a.Account == account })
 }
 
-// Told applies what a provider tells of a withdrawal by itself, proved is its outcome as far as it
-// proves something. The Change always keeps the receipt. What does not fit what was decided is
-// for the operator.
+// Told applies a payout notice to the withdrawal. proved is the part of its outcome that is proved.
+// The Change always keeps the notice. A notice that contradicts the withdrawal is kept for the
+// operator.
 func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, now time.Time) (Withdrawal, Change, Verdict) {
 	next, change, verdict := w, Change{}, Ignored
 	switch current := n.Reference == w.Reference(); {
 	case !current && (n.Outcome.Kind == PayoutPaid || n.Outcome.Kind == PayoutAccepted):
-		verdict = Mismatched // it had proved that it did not pay
+		verdict = Mismatched // this account had proved that it did not pay
 	case !current:
-	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown: // a part came back, say
+	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown: // for example, a part came back
 		verdict = Mismatched
 	case w.Status == WithdrawalProcessing:
 		next, change, _ = w.Resolve(proved, now)
@@ -194,7 +195,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned:
 		next, change = w.comeBack(n.Outcome, now)
 		verdict = Applied
-	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // whatever it is
+	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // any other answer
 		w.Status == WithdrawalRefused && w.CompletedAt.IsZero() && n.Outcome.Kind == PayoutPaid,
 		w.Status == WithdrawalCanceled && n.Outcome.Kind == PayoutPaid:
 		verdict = Mismatched
@@ -203,19 +204,20 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	return next, change, verdict
 }
 
-// Contrary keeps for the operator that the answer to a call, or to a question, about a withdrawal
-// as it stood then is against what was decided of it, or of another amount; false where it is not.
+// Contrary keeps for the operator an answer to a call or query that contradicts the withdrawal's
+// present state, or reports another amount. then is the withdrawal as it stood at the call. It
+// returns false if there is no contradiction.
 func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
 	switch o.Kind {
 	case PayoutPaid, PayoutRejected, PayoutUnavailable, PayoutReturned:
-	default: // asked by two at once, one may know nothing
+	default: // two nodes may have queried at once, and one of them may have learnt nothing
 		if !w.misfits(o) && (o.Kind != PayoutAccepted || then.Round == w.Round) {
 			return Change{}, false
 		}
 	}
 	told := PayoutNotice{
 		ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Reference: then.Reference(), Outcome: o,
-		Body: fmt.Appendf(nil, "asked about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),
+		Body: fmt.Appendf(nil, "when queried about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),
 	}
 	if w.Status == WithdrawalProcessing && told.Reference == w.Reference() && !w.misfits(o) {
 		return Change{}, false
@@ -224,7 +226,8 @@ func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (C
 	return Change{Receipts: change.Receipts}, verdict == Mismatched
 }
 
-// comeBack gives back what had arrived: the bank sent it back. The fee stays, for it was paid out.
+// comeBack returns the money of a completed payout that the bank sent back. The fee is kept,
+// because the payout was made.
 func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	before := w.Status
 	w = w.next(now)
@@ -240,24 +243,24 @@ func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
-// BatchPrefix begins the id of every batch of payouts.
+// BatchPrefix begins the id of a batch of payouts.
 const BatchPrefix = "bat_"
 
-// MostLines is how many payouts a batch has at the most.
+// MostLines is the largest number of payouts in a batch.
 const MostLines = 2_000
 
-// BatchStatus is where a batch of payouts stands.
+// BatchStatus is the state of a batch of payouts.
 type BatchStatus string
 
 // States of a batch.
 const (
-	BatchMade      BatchStatus = "made"      // its file is written, and nobody has it
-	BatchApproved  BatchStatus = "approved"  // by another operator: the file may leave
-	BatchExported  BatchStatus = "exported"  // somebody has the file, and the bank perhaps
-	BatchDissolved BatchStatus = "dissolved" // before its file left: the payouts wait for another one
+	BatchMade      BatchStatus = "made"      // its file is written and was not exported
+	BatchApproved  BatchStatus = "approved"  // another operator approved it: the file may be exported
+	BatchExported  BatchStatus = "exported"  // an operator has the file; the bank may have it too
+	BatchDissolved BatchStatus = "dissolved" // its file was never exported: the payouts wait for another batch
 )
 
-// Batch is payouts of one account that leave in one file.
+// Batch is a group of payouts of one account that leave in one file.
 type Batch struct {
 	ID       string // bat_…
 	Version  int64
@@ -270,58 +273,60 @@ type Batch struct {
 	Lines    int
 	Total    money.Amount
 	Checksum string // SHA-256 of the file, hex
-	File     []byte // sealed, bound to Secret
-	// MadeBy, ApprovedBy and EndedBy are operators: who made it is not who approves it.
+	File     []byte // encrypted, bound to Secret
+	// MadeBy, ApprovedBy and EndedBy are operators. MadeBy and ApprovedBy are different people.
 	MadeBy     string
 	ApprovedBy string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	ExportedAt time.Time // the first time
+	ExportedAt time.Time // of the first export
 }
 
-// Secret names what the sealed file belongs to.
+// Secret names what the encrypted file belongs to.
 func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID }
 
-// Scope is whose audit log a batch's acts stand in: it has payouts of many merchants.
+// Scope is the scope of the audit log in which a batch's acts are written. A batch has payouts of
+// many merchants, so its scope has no merchant.
 func (b Batch) Scope() tenant.Scope { return tenant.Scope{Live: b.Live} }
 
-// LineReference is what a bank's file calls a line of a batch, numbered from 1: 16 letters and digits.
-// Those of two accounts differ, so that an answer which is read for the wrong one names no line there.
+// LineReference is the name of a line of the batch in the bank's file: 16 letters and digits. Lines
+// are numbered from 1. References of different accounts differ, so an answer that is read for the
+// wrong account matches no line.
 func (b Batch) LineReference(line int) string {
 	sum := sha256.Sum256([]byte(b.Account))
 	mark := strings.ToUpper(base32.HexEncoding.EncodeToString(sum[:2])[:3])
 	return fmt.Sprintf("P%s%06dL%05d", mark, b.Number, line)
 }
 
-// LineNumber counts an account's lines in seven digits, which is all that SPEI has room for.
+// LineNumber numbers an account's lines in seven digits, the most that SPEI allows.
 func (b Batch) LineNumber(line int) int { return (b.Number*MostLines+line-1)%9_999_999 + 1 }
 
-// Approve lets a batch's file leave.
+// Approve allows the export of a batch's file.
 //
-// Errors: conflict_state: it is not waiting for that, or the operator made it himself.
+// Errors: conflict_state if it does not wait for approval, or if the same operator made it.
 func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade {
 		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
 	}
 	if person(operator) == person(b.MadeBy) {
-		err := b.conflict("approve", "who made the batch does not approve it: another operator has to")
+		err := b.conflict("approve", "the operator who made the batch cannot approve it: another operator must")
 		err.Details.Reason = "same_operator"
 		return b, Change{}, err
 	}
 	return b.move(BatchApproved, operator, now)
 }
 
-// person is who an operator is, whichever machine he is at and whatever he does it as: "ana" of
-// "ana as root@host".
+// person returns who an operator is, without the machine and the system account: "ana" for "ana as
+// root@host".
 func person(operator string) string {
 	name, _, _ := strings.Cut(operator, "@")
 	name, _, _ = strings.Cut(name, " as ")
 	return name
 }
 
-// Export notes that the file has left.
+// Export records that the file was exported.
 //
-// Errors: conflict_state: nobody approved it.
+// Errors: conflict_state if it was not approved.
 func (b Batch) Export(now time.Time) (Batch, Change, error) {
 	switch b.Status {
 	case BatchExported:
@@ -330,15 +335,15 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 		b.ExportedAt = now
 		return b.move(BatchExported, b.ApprovedBy, now)
 	}
-	return b, Change{}, b.conflict("export", "the file leaves once another operator has approved it")
+	return b, Change{}, b.conflict("export", "the file can be exported once another operator has approved it")
 }
 
-// Dissolve takes its payouts out of a batch whose file never left.
+// Dissolve frees the payouts of a batch whose file was never exported.
 //
-// Errors: conflict_state.
+// Errors: conflict_state if it was exported.
 func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade && b.Status != BatchApproved {
-		return b, Change{}, b.conflict("dissolve", "a batch whose file has left cannot be dissolved: the bank may have it")
+		return b, Change{}, b.conflict("dissolve", "a batch whose file was exported cannot be dissolved: the bank may have it")
 	}
 	next, change, err := b.move(BatchDissolved, b.ApprovedBy, now)
 	for _, w := range of {
@@ -364,7 +369,7 @@ func (w Withdrawal) Batchable(account string) bool {
 	return w.Status == WithdrawalProcessing && w.Provider == account && w.Batch == ""
 }
 
-// InBatch puts a withdrawal into a batch, under the line's reference.
+// InBatch adds a withdrawal to a batch under the line's reference.
 func (w Withdrawal) InBatch(b Batch, reference string, now time.Time) Withdrawal {
 	w = w.next(now)
 	w.Batch, w.ProviderRef = b.ID, reference

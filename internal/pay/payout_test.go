@@ -26,8 +26,7 @@ func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	return out, change
 }
 
-// Wherever a withdrawal ends, its money is in one place and none is left in
-// transit.
+// However a withdrawal ends, its money is in one place and none is left in transit.
 func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 	at := payday.Add(time.Minute)
 	for _, c := range []struct {
@@ -85,7 +84,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 		if wantEvents := 1; w.Status != c.want || !w.DueAt.IsZero() || (c.want != pay.WithdrawalCanceled && events != wantEvents) || events != int(w.Sequence) {
 			t.Errorf("%s: %s with %d events, due %v, want %s", c.name, w, events, w.DueAt, c.want)
 		}
-		// What has ended cannot end again.
+		// An ended withdrawal cannot end again.
 		if _, _, ok := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at); ok {
 			t.Errorf("%s: it was paid after its end", c.name)
 		}
@@ -95,7 +94,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 	}
 }
 
-// Only the provider's word ends a withdrawal that was sent.
+// Only the provider's answer ends a withdrawal that was sent.
 func TestUnknownPayoutIsAskedAbout(t *testing.T) {
 	w, _ := taken(t)
 	w, _ = w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, payday)
@@ -112,7 +111,7 @@ func TestUnknownPayoutIsAskedAbout(t *testing.T) {
 		w, now = next, next.DueAt
 	}
 	if next, _, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, CheckAt: now.Add(time.Second)}, now); !next.DueAt.Equal(now.Add(time.Second)) {
-		t.Errorf("the provider knows more in a second, it is asked at %s", next.DueAt)
+		t.Errorf("the provider knows more in a second, it is queried at %s", next.DueAt)
 	}
 }
 
@@ -163,7 +162,7 @@ func TestVerificationLifeCycle(t *testing.T) {
 	}
 	v := tenant.Verification{ID: "kyc_A"}.Start(payday)
 	if _, err := v.Move(tenant.KYCProcessing, "", "", v.ExpiresAt); err == nil {
-		t.Error("documents were handed in after the deadline")
+		t.Error("documents were accepted after the deadline")
 	}
 	if !tenant.KYCEnhanced.Covers(tenant.KYCBasic) || tenant.KYCBasic.Covers(tenant.KYCEnhanced) {
 		t.Error("enhanced includes basic, and not the reverse")

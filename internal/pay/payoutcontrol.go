@@ -14,46 +14,47 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// PayoutControl is what the operator allows withdrawals of one merchant, or of all together, in an
-// environment, and how much of it is used. Amounts are USD cents, fees included; zero bounds nothing.
+// PayoutControl is the operator's limits for the withdrawals of one merchant, or of all together,
+// in an environment, and how much of them is used. Amounts are USD cents, fees included; zero means
+// no limit.
 type PayoutControl struct {
 	ID       string // see PayoutControlID
 	Version  int64
-	Merchant string // "" for all
+	Merchant string // "" for all merchants together
 	Live     bool
 	PayoutLimits
-	// HourSum and DaySum are what was sent in the hour and the day, UTC, that begin at HourAt and
-	// DayAt. What was sent and came to nothing counts too.
+	// HourSum and DaySum are what was sent in the hour and the day (UTC) that begin at HourAt and
+	// DayAt. Payouts that failed later count too.
 	HourAt, DayAt   time.Time
 	HourSum, DaySum int64
 }
 
 // PayoutLimits are the limits of a PayoutControl.
 type PayoutLimits struct {
-	Stopped       string `json:"stopped,omitempty"`       // why nothing is sent; "": it is
-	ApprovalAbove int64  `json:"approvalAbove,omitempty"` // more than this waits for an operator
+	Stopped       string `json:"stopped,omitempty"`       // why nothing is sent; "": payouts are sent
+	ApprovalAbove int64  `json:"approvalAbove,omitempty"` // a larger amount waits for an operator's approval
 	Hourly        int64  `json:"hourly,omitempty"`
 	Daily         int64  `json:"daily,omitempty"`
 	// Automatic pays the net of each settlement out to the default wallet of the merchant's first
-	// shop, from Minimum on and on the Days, "mon,thu"; "" is every day.
+	// shop, if it is at least Minimum, on the Days, such as "mon,thu"; "" is every day.
 	Automatic bool   `json:"automatic,omitempty"`
 	Minimum   int64  `json:"minimum,omitempty"`
 	Days      string `json:"days,omitempty"`
 }
 
-// Why a withdrawal that is due waits for an operator, or for time to pass.
+// Why a due withdrawal waits, for an operator or for a time.
 const (
 	WaitsStopped  Unpayable = "payouts_stopped"
 	WaitsApproval Unpayable = "approval_required"
 	WaitsHourly   Unpayable = "hourly_limit"
 	WaitsDaily    Unpayable = "daily_limit"
 
-	WaitsAccount Unpayable = "payout_delayed" // no account pays it now
-	WaitsFloat   Unpayable = "float_short"    // none of those that pay it has the money; a merchant reads payout_delayed
+	WaitsAccount Unpayable = "payout_delayed" // no account can pay it now
+	WaitsFloat   Unpayable = "float_short"    // the accounts that could pay it have too little float; the merchant reads payout_delayed
 )
 
-// PendingReason is why the withdrawal is not sent though it is due, as the merchant may know it; "" where
-// nothing holds it.
+// PendingReason is why a due withdrawal is not sent, in the form that the merchant may read; "" if
+// nothing holds it back.
 func (w Withdrawal) PendingReason() string {
 	if w.Waiting == string(WaitsFloat) {
 		return string(WaitsAccount)
@@ -61,14 +62,15 @@ func (w Withdrawal) PendingReason() string {
 	return w.Waiting
 }
 
-// Before reports whether what holds a withdrawal is to be told before something else that holds it:
-// what a person has to end comes first.
+// Before reports whether one reason is shown before another. Reasons that a person has to end come
+// first.
 func (u Unpayable) Before(other Unpayable) bool {
 	order := []Unpayable{WaitsStopped, WaitsApproval, WaitsDaily, WaitsHourly, Payable}
 	return slices.Index(order, u) < slices.Index(order, other)
 }
 
-// PayoutControlID is the id of a merchant's control in an environment; "" is all merchants'.
+// PayoutControlID is the id of a merchant's control in an environment; merchant "" is all
+// merchants.
 func PayoutControlID(merchant string, live bool) string {
 	return "payouts/" + string(tenant.EnvironmentOf(live)) + "/" + merchant
 }
@@ -93,9 +95,9 @@ func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 	return c, Change{Controls: []PayoutControl{c}}, nil
 }
 
-// at is the control with what was sent before the hour and the day of now left out.
+// at returns the control without sums of earlier hours and days.
 func (c PayoutControl) at(now time.Time) PayoutControl {
-	if hour := now.UTC().Truncate(time.Hour); hour.After(c.HourAt) { // clocks differ: an earlier one counts in this hour
+	if hour := now.UTC().Truncate(time.Hour); hour.After(c.HourAt) { // clocks differ: an earlier time counts in the present hour
 		c.HourAt, c.HourSum = hour, 0
 	}
 	if day := now.UTC().Truncate(24 * time.Hour); day.After(c.DayAt) {
@@ -104,8 +106,8 @@ func (c PayoutControl) at(now time.Time) PayoutControl {
 	return c
 }
 
-// Holds says why a withdrawal is not sent now, and when to look again; "" where it is. One that an
-// operator approved passes the limits, and no stop.
+// Holds says why a withdrawal is not sent now, and when to look again; "" if it may be sent. An
+// operator's approval lifts the limits, but not a stop.
 func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until time.Time) {
 	c = c.at(now)
 	switch {
@@ -122,7 +124,8 @@ func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until 
 	return Payable, time.Time{}
 }
 
-// earlier is when to look again at what waits for a time: the operator may lift the limit before.
+// earlier is when to look again at a withdrawal that waits: the operator may lift the limit before
+// until.
 func earlier(until, now time.Time) time.Time {
 	if soon := now.Add(5 * time.Minute); soon.Before(until) {
 		return soon
@@ -130,8 +133,8 @@ func earlier(until, now time.Time) time.Time {
 	return until
 }
 
-// Count adds a withdrawal that is about to be sent; false where nothing is limited, so that payouts
-// without limits do not wait for one another.
+// Count adds a withdrawal that is about to be sent. It returns false if nothing is limited, so that
+// payouts without limits do not wait for one another.
 func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) {
 	if c.Hourly == 0 && c.Daily == 0 {
 		return c, false
@@ -147,15 +150,15 @@ func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) 
 	return c, true
 }
 
-// sentSince reports whether the withdrawal was sent, to an account that proved that it did not pay it, since
-// a time: it counts once in an hour, and in a day, however many accounts it goes to.
+// sentSince reports whether the withdrawal was sent, since a time, to an account that proved not to
+// pay it. A withdrawal counts once in an hour and in a day, however many accounts it goes to.
 func (w Withdrawal) sentSince(at time.Time) bool {
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return !time.UnixMicro(a.Started).Before(at) })
 }
 
 // Approve lets a withdrawal pass the limits.
 //
-// Errors: conflict_state for one that is not pending.
+// Errors: conflict_state if it is not pending.
 func (w Withdrawal) Approve(operator string, now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
 		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf("the withdrawal is %s: only a pending one can be approved", w.Status),
@@ -163,25 +166,25 @@ func (w Withdrawal) Approve(operator string, now time.Time) (Withdrawal, Change,
 	}
 	w = w.next(now)
 	w.ApprovedBy = operator
-	if w.Waiting != "" { // it was due
+	if w.Waiting != "" { // it was held back
 		w.Waiting, w.DueAt = "", now
 	}
 	return w, Change{Withdrawals: []Withdrawal{w}}, nil
 }
 
-// Float is the operator's money at a payout account in one currency, as the ledger has it. It is
-// kept from the operator's first entry on. Amounts are minor units of Currency.
+// Float is the operator's money at a payout account in one currency, as the ledger has it. It
+// exists from the operator's first entry on. Amounts are minor units of Currency.
 type Float struct {
 	Account   string
 	Live      bool
 	Currency  money.Currency
-	Free      int64 // may be paid out; below zero after an entry that took out more than there was
+	Free      int64 // available for payouts; below zero after an entry that took out more than there was
 	Committed int64 // sent, and not known to have arrived
 	Paid      int64 // arrived
 	Funded    int64 // what the operator put in
 }
 
-// NewFloat reads a float from its balances; false for a merchant's.
+// NewFloat reads a float from its balances. It returns false if owner is a merchant.
 func NewFloat(owner string, live bool, b ledger.Balances) (Float, bool) {
 	account, currency, ok := ledger.FloatOf(owner)
 	return Float{
@@ -190,8 +193,8 @@ func NewFloat(owner string, live bool, b ledger.Balances) (Float, bool) {
 	}, ok
 }
 
-// Off is by how much the balance that the provider tells is not what the ledger has: zero where
-// it is between what is free and that with what is committed, of which nobody knows whether it has left.
+// Off is how far the provider's balance is outside the range that the ledger allows: from Free to
+// Free plus Committed, since committed money may have left or not. It is zero within that range.
 func (f Float) Off(balance money.Amount) money.Amount {
 	switch most := f.Free + f.Committed; {
 	case balance.Minor > most:
@@ -202,11 +205,11 @@ func (f Float) Off(balance money.Amount) money.Amount {
 	return money.New(0, f.Currency)
 }
 
-// mostEntry bounds an entry, in minor units: thousands of them still fit into a balance.
+// mostEntry is the largest entry, in minor units: thousands of them still fit into a balance.
 const mostEntry = 1e15
 
-// EnterFloat books what the operator put into a payout account, or, below zero, took out or lost there.
-// Its id is made from the reference: the same entry cannot be booked twice.
+// EnterFloat books money that the operator put into a payout account, or, below zero, took out or
+// lost there. Its id is made from the reference, so the same entry cannot be booked twice.
 //
 // Errors: invalid_request.
 func EnterFloat(account string, live bool, amount money.Amount, reference string, now time.Time) (ledger.Transfer, error) {
@@ -229,7 +232,8 @@ func EnterFloat(account string, live bool, amount money.Amount, reference string
 	}, nil
 }
 
-// moveFloat books what a step of the withdrawal does to its account's float; nothing where none is kept.
+// moveFloat books a step of the withdrawal in its account's float. It returns nothing if no float
+// is kept.
 func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Account, now time.Time) []ledger.Transfer {
 	if w.Float.Minor == 0 {
 		return nil
@@ -244,7 +248,7 @@ func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Acc
 	}}
 }
 
-// freeFloat gives back to the float what the withdrawal had taken and was not paid.
+// freeFloat returns the withdrawal's money, which was not paid, to the float.
 func (w Withdrawal) freeFloat(now time.Time) (Withdrawal, []ledger.Transfer) {
 	back := w.moveFloat("back", ledger.FloatBack, ledger.FloatCommitted, ledger.Float, now)
 	w.Float = money.Amount{}

@@ -8,59 +8,57 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Reading is an exchange rate as somebody told it: how many units of Currency
-// one US dollar buys.
+// Reading is an exchange rate from a source: how many units of Currency one US dollar buys.
 type Reading struct {
 	Currency money.Currency
 	Rate     money.Rate
 	Source   string
-	At       time.Time // when it was so
+	At       time.Time // time of the rate
 }
 
-// Quote is what is known of a currency's rate. Payments are converted with its
-// Reading.
+// Quote is the known rate of a currency. Payments are converted with its Reading.
 type Quote struct {
-	Reading         // the one in use; no Rate where none was ever applied
+	Reading         // the rate in use; Rate is zero if none was ever applied
 	Version   int64 // 1 when first written; each written change adds one
 	Held      Reading
 	UpdatedAt time.Time
 
-	// What the last change was about; it goes into the history.
+	// The reading of the last change; it goes into the history.
 	Last    Reading
 	Verdict RateVerdict
-	By      string // the operator's user and host, "" for the service itself
+	By      string // the operator's user and host; "" for the service itself
 }
 
-// RateVerdict says what was done with a reading.
+// RateVerdict is what was done with a reading.
 type RateVerdict string
 
 // The verdicts.
 const (
 	RateApplied RateVerdict = "applied"
-	RateHeld    RateVerdict = "held"  // it jumps: the operator decides
-	RateKnown   RateVerdict = "known" // no newer than what is in use: nothing was written
+	RateHeld    RateVerdict = "held"  // the step is too large: the operator decides
+	RateKnown   RateVerdict = "known" // no newer than the rate in use: nothing was written
 )
 
-// RateTerms is how rates are trusted.
+// RateTerms are the limits for accepting rates.
 type RateTerms struct {
-	StaleAfter time.Duration // older ones are warned of
-	MaxAge     time.Duration // older ones take no new charges
+	StaleAfter time.Duration // older rates cause a warning
+	MaxAge     time.Duration // older rates are not used for new charges
 	MaxJumpBps int64         // a larger step, in 1/10,000 of the rate in use, waits for the operator
 }
 
-// Take decides about a reading. A reading replaces older ones only; one that
-// differs from the rate in use by more than the terms allow is held, and the
-// rate in use stays. Where none is in use, builtIn is what it is compared with;
-// zero for nothing. force, which is the operator's, applies it in any case.
+// Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use
+// by more than the terms allow, it is held, and the rate in use stays. If none is in use, it is
+// compared with builtIn; zero means no comparison. With force, an operator's command, it is always
+// applied.
 //
-// Errors: invalid_request for US dollars, and for a time that has not come.
+// Errors: invalid_request for US dollars, and for a time in the future.
 func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (Quote, RateVerdict, error) {
-	r.At = r.At.UTC().Truncate(time.Microsecond) // as it is stored
+	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
-		return q, "", problem.Field(problem.InvalidRequest, "currency", "a US dollar is a US dollar: USD has no rate to set")
+		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
 	}
 	if r.At.After(now) {
-		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s is of a time that has not come: %s", r.Currency, r.At.Format(time.RFC3339)))
+		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s has a time in the future: %s", r.Currency, r.At.Format(time.RFC3339)))
 	}
 	present := q.Rate
 	if present.IsZero() {
@@ -73,7 +71,7 @@ func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, 
 		return q, RateKnown, nil
 	case !present.IsZero() && r.Rate.Differs(present, terms.MaxJumpBps):
 		if r.Rate == q.Held.Rate && r.Source == q.Held.Source {
-			return q, RateHeld, nil // nothing new about it
+			return q, RateHeld, nil // the same reading is held already
 		}
 		verdict = RateHeld
 	}
@@ -87,7 +85,7 @@ func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, 
 	return q, verdict, nil
 }
 
-// Stale reports whether the rate is old enough to be warned of.
+// Stale reports whether the rate is old enough for a warning.
 func (q Quote) Stale(terms RateTerms, now time.Time) bool {
 	return !q.Rate.IsZero() && now.Sub(q.At) > terms.StaleAfter
 }

@@ -39,11 +39,11 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		{"5.5", "feed", 2 * time.Hour, false, pay.RateKnown, "5.5", "", 2},
 		{"5.6", "feed", 3 * time.Hour, false, pay.RateKnown, "5.5", "", 2},     // older
 		{"5.51", "feed", 2 * time.Hour, false, pay.RateApplied, "5.51", "", 3}, // a correction
-		{"5.51", "feed", time.Hour, false, pay.RateApplied, "5.51", "", 4},     // as good as new
-		{"6.612", "feed", 0, false, pay.RateApplied, "6.612", "", 5},           // a fifth more, no more
+		{"5.51", "feed", time.Hour, false, pay.RateApplied, "5.51", "", 4},     // the same time, a new rate
+		{"6.612", "feed", 0, false, pay.RateApplied, "6.612", "", 5},           // exactly a fifth more
 		{"5", "feed", 0, false, pay.RateHeld, "6.612", "5", 6},
 		{"5.1", "feed", 0, false, pay.RateHeld, "6.612", "5.1", 7},
-		{"6.7", "feed", -time.Microsecond, true, "", "6.612", "5.1", 7}, // of a time that has not come
+		{"6.7", "feed", -time.Microsecond, true, "", "6.612", "5.1", 7}, // a time in the future
 		{"5.1", "operator", 0, true, pay.RateApplied, "5.1", "", 8},
 		{"5.2", "operator", time.Hour, true, pay.RateApplied, "5.2", "", 9}, // the operator may go back
 	} {

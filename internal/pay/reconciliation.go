@@ -11,13 +11,13 @@ import (
 // ReconciliationPrefix begins the id of a comparison with a provider's report.
 const ReconciliationPrefix = "rec_"
 
-// Reconciliation is what came of comparing a provider account's own report with
-// our books. It is kept for good.
+// Reconciliation is the result of comparing a provider account's report with our books. It is kept
+// for good.
 type Reconciliation struct {
 	ID      string // rec_…, ordered by time
 	Account string
 	Live    bool
-	// Our payments from From on and before To had to be in the report.
+	// The report had to contain our payments from From (inclusive) to To (exclusive).
 	From time.Time
 	To   time.Time
 	By   string // the operator's user and host
@@ -25,19 +25,19 @@ type Reconciliation struct {
 	// Reports are the names of the files.
 	Reports  []string
 	Lines    int
-	PaysOut  bool // charges are payouts here, and refunds their returns
-	Charges  int  // that agree
+	PaysOut  bool // charges are payouts here, and refunds are returned payouts
+	Charges  int  // entries that agree
 	Refunds  int
 	Charged  map[money.Currency]int64 // minor units
 	Refunded map[money.Currency]int64
-	Findings map[string]int // by what they are
-	Count    int            // of all findings
+	Findings map[string]int // number of discrepancies by kind
+	Count    int            // of all discrepancies
 }
 
-// Drift is how far a merchant's books were from a provider's when they were
-// compared. It is open until a later comparison covers its period.
+// Drift is the difference between a merchant's books and a provider's report. It is open until a
+// later comparison covers its period.
 type Drift struct {
-	ID             string // of the comparison, and the merchant
+	ID             string // of the comparison and the merchant
 	Version        int64
 	Reconciliation string
 	Account        string
@@ -48,13 +48,13 @@ type Drift struct {
 	Findings       int
 	USD            int64 // cents
 	Since          time.Time
-	ClosedBy       string // the comparison that took its place, "" while it is open
+	ClosedBy       string // the comparison that replaced it, "" while it is open
 	ClosedAt       time.Time
 }
 
-// Conclude writes a comparison. found is what the differences of each merchant
-// are worth. It takes the place of earlier ones of the account whose period lies in
-// its own: what it does not find any more is mended.
+// Conclude writes a comparison. found is the value of each merchant's discrepancies. It replaces
+// earlier drifts of the account whose period is within its own: a difference that it does not find
+// again is resolved.
 func (r Reconciliation) Conclude(open []Drift, found map[string]Drift) Change {
 	change := Change{Reconciliations: []Reconciliation{r}}
 	since := map[string]time.Time{}

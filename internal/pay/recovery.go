@@ -11,56 +11,58 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Recovery is what the service knows of itself when its database was put back from a copy, or to
-// a moment in the past: what was done in the window between From and To is not in it. There is
-// one at most.
+// Recovery is the state of the service after its database was restored from a copy, or to an
+// earlier time. Commits of the window between From and To may be lost. There is at most one
+// recovery.
 type Recovery struct {
 	Version int64
 	State   RecoveryState
-	From    time.Time // all that was committed before is there
-	To      time.Time // nothing was committed later; zero: not known yet
-	Until   time.Time // of a guarded one: when keys of the window are no longer repeated
+	From    time.Time // every commit before this time is in the database
+	To      time.Time // no commit was later; zero: not known yet
+	Until   time.Time // of a guarded one: until when a key of the window may be repeated
 	RecoveryNotes
 }
 
-// RecoveryNotes are what no query asks for.
+// RecoveryNotes are fields that no database query selects by.
 type RecoveryNotes struct {
-	By string `json:"by,omitempty"` // who began it
-	// Covered says of each provider account how its part of the window is known.
+	By string `json:"by,omitempty"` // the operator who began it
+	// Covered says, for each provider account, how its activity in the window is known.
 	Covered map[string]string `json:"covered,omitempty"`
 }
 
-// RecoveryID is the id of its row.
+// RecoveryID is the id of the only row.
 const RecoveryID = "recovery"
 
-// RecoveryState is how far a recovery is.
+// RecoveryState is the phase of a recovery.
 type RecoveryState string
 
-// The states. Closed: no money is asked for, given back or paid out. Guarded: a request whose key
-// nobody knows is compared with what was found at providers before it is taken for a new one.
+// The states. Closed: the service starts no charges, refunds or payouts. Guarded: a request with an
+// unknown key is compared with the entries that were found at providers before it is treated as
+// new.
 const (
 	RecoveryClosed  RecoveryState = "closed"
 	RecoveryGuarded RecoveryState = "guarded"
 	RecoveryOver    RecoveryState = "over"
 )
 
-// Recovering is the reason of what is refused meanwhile.
+// Recovering is the reason (details.reason) of requests that are refused during a recovery.
 const Recovering = "recovering"
 
-// Active reports whether requests are looked at with care at a moment.
+// Active reports whether a recovery still applies to requests at a time.
 func (r Recovery) Active(now time.Time) bool {
 	return r.State == RecoveryClosed || r.State == RecoveryGuarded && now.Before(r.Until)
 }
 
-// BeginRecovery closes the service. to is zero where nobody knows yet when the lost window ended. Where it is
-// closed already, the database was put back once more, to a moment at which it was: the window is that of
-// both, and what was known of accounts was of the first alone.
+// BeginRecovery closes the service. to is zero if the end of the lost window is not known yet. If
+// the service is closed already, the database was restored again, to a time at which it was closed:
+// the window covers both windows, and accounts that were covered in the first must be covered
+// again.
 //
-// Errors: that the window ends before it begins.
+// It returns an error if the window ends before it begins.
 func (r Recovery) BeginRecovery(from, to time.Time, by string, now time.Time) (Recovery, Change, error) {
 	switch {
 	case from.IsZero():
-		return r, Change{}, fmt.Errorf("say to which moment the database was put back")
+		return r, Change{}, fmt.Errorf("say to which time the database was restored")
 	case !to.IsZero() && !from.Before(to), from.After(now):
 		return r, Change{}, fmt.Errorf("the lost window ends before it begins")
 	}
@@ -79,10 +81,11 @@ func (r Recovery) BeginRecovery(from, to time.Time, by string, now time.Time) (R
 	return next, Change{Recoveries: []Recovery{next}}, nil
 }
 
-// Restored notes that a copy is the database from now on. What was known of accounts in it was of a window
-// that ended when the copy was made: the service may have opened since.
+// Restored records that a copy is the database from now on. Accounts covered in the copy were
+// covered for a window that ended when the copy was made. The service may have opened since, so
+// they must be covered again.
 //
-// Errors: that it does not say that it is a copy.
+// It returns an error if the database does not say that it is a copy.
 func (r Recovery) Restored(now time.Time) (Recovery, Change, error) {
 	if r.State != RecoveryClosed {
 		return r, Change{}, fmt.Errorf("the database does not say that it is a copy")
@@ -92,9 +95,9 @@ func (r Recovery) Restored(now time.Time) (Recovery, Change, error) {
 	return r, Change{Recoveries: []Recovery{r}}, nil
 }
 
-// Cover notes how the part of an account in the window is known.
+// Cover records how an account's activity in the window is known.
 //
-// Errors: that no recovery is under way.
+// It returns an error if no recovery is under way.
 func (r Recovery) Cover(account, how string) (Recovery, Change, error) {
 	if r.State != RecoveryClosed {
 		return r, Change{}, fmt.Errorf("no recovery is under way: cascada recover begin")
@@ -111,89 +114,89 @@ func (r Recovery) Cover(account, how string) (Recovery, Change, error) {
 // guardFor is how long after the window its keys may still be repeated: as long as keys are kept.
 const guardFor = 7 * 24 * time.Hour
 
-// End opens the service again, with all accounts that might have taken part in the window, and
-// what was found and stands for nothing. waiting says that refunds and payouts among that may wait
+// End opens the service again. accounts are all accounts that may have been used in the window, and
+// found are all found entries. With waiting, found refunds and payouts without an object may wait
 // until their requests are repeated.
 //
-// Errors: that no recovery is under way, that an account is not covered, that a refund or a payout
-// was found with which nobody has dealt.
+// It returns an error if no recovery is under way, if an account is not covered, or if a found
+// refund or payout has no object and was not dealt with.
 func (r Recovery) End(accounts []string, found []Found, waiting bool) (Recovery, Change, error) {
 	if r.State != RecoveryClosed {
 		return r, Change{}, fmt.Errorf("no recovery is under way")
 	}
 	for _, a := range accounts {
 		if r.Covered[a] == "" {
-			return r, Change{}, fmt.Errorf("nobody has told what account %s did in the window: cascada recover list --provider %s --report FILE, or recover cover %s", a, a, a)
+			return r, Change{}, fmt.Errorf("it is not known what account %s did in the window: use cascada recover list --provider %s --report FILE, or recover cover %s", a, a, a)
 		}
 	}
 	i := slices.IndexFunc(found, func(f Found) bool { return f.Open() && f.Kind != FoundCharge })
 	if i >= 0 && !waiting {
-		return r, Change{}, fmt.Errorf("%s %s was found and nothing stands for it here: the merchant has its money a second time. Close it, or let it wait for its request to be repeated (--waiting)", found[i].Kind, found[i].ID())
+		return r, Change{}, fmt.Errorf("%s %s was found, and the books have nothing for it: the merchant has its money twice. Close it, or let it wait until its request is repeated (--waiting)", found[i].Kind, found[i].ID())
 	}
 	r.Version++
 	r.State, r.Until = RecoveryGuarded, r.To.Add(guardFor)
 	return r, Change{Recoveries: []Recovery{r}}, nil
 }
 
-// Found is something that a provider has of the window and our books have not.
+// Found is an entry of a provider's list from the lost window that our books do not have.
 type Found struct {
 	Version int64
 	Account string
-	// Reference is ours, with which the provider was called, and Mark what it has of the request:
-	// whoever repeats that has the same one.
+	// Reference is ours, from the call to the provider. Mark is the provider's copy of the
+	// request's mark: a repeated request has the same one.
 	Reference string
 	Mark      string
 	Kind      FoundKind
 	FoundNotes
 }
 
-// FoundNotes are what no query asks for.
+// FoundNotes are fields that no database query selects by.
 type FoundNotes struct {
 	ProviderRef string         `json:"providerRef,omitempty"`
-	Charge      string         `json:"charge,omitempty"` // of a refund: our reference of what it gives back, or ""
+	Charge      string         `json:"charge,omitempty"` // of a refund: our reference of the refunded charge, or ""
 	Minor       int64          `json:"minor"`
 	Currency    money.Currency `json:"currency"`
-	At          int64          `json:"at,omitempty"` // microseconds UTC, as the provider dates it; 0: it does not
-	// Object is what stands for it here since it was found; Closed what the operator did about it.
+	At          int64          `json:"at,omitempty"` // microseconds UTC, the provider's time; 0: it gives none
+	// Object is the object in our books that it belongs to now. Closed is the operator's note.
 	Object string `json:"object,omitempty"`
 	Closed string `json:"closed,omitempty"`
-	// Why it could not be taken into the books at once.
+	// Why it could not be booked at once.
 	Why string `json:"why,omitempty"`
 }
 
-// FoundKind says what was found.
+// FoundKind is the type of a found entry.
 type FoundKind string
 
-// What providers have.
+// The kinds.
 const (
 	FoundCharge FoundKind = "charge"
 	FoundRefund FoundKind = "refund"
 	FoundPayout FoundKind = "payout"
 )
 
-// ID is the id of its row.
+// ID is the id of the row.
 func (f Found) ID() string { return f.Account + "/" + f.Reference }
 
-// Open reports whether nothing stands for it, and nobody has dealt with it.
+// Open reports whether no object belongs to it yet and the operator has not closed it.
 func (f Found) Open() bool { return f.Object == "" && f.Closed == "" }
 
-// Local is its amount.
+// Local is its amount, in minor units of Currency.
 func (f Found) Local() money.Amount { return money.New(f.Minor, f.Currency) }
 
-// Taken notes what stands for it from now on.
+// Taken records the object that it belongs to.
 func (f Found) Taken(object string) Found {
 	f.Version++
 	f.Object, f.Why = object, ""
 	return f
 }
 
-// Close notes what the operator did about it.
+// Close records what the operator did about it.
 //
-// Errors: that nobody waits for that, that there is no note.
+// It returns an error if it is not open, or if the note is empty.
 func (f Found) Close(note string) (Found, Change, error) {
 	switch {
 	case !f.Open():
-		return f, Change{}, fmt.Errorf("%s is dealt with already", f.ID())
+		return f, Change{}, fmt.Errorf("%s was dealt with already", f.ID())
 	case note == "":
 		return f, Change{}, fmt.Errorf("say what you did about it")
 	}
@@ -202,16 +205,17 @@ func (f Found) Close(note string) (Found, Change, error) {
 	return f, Change{Found: []Found{f}}, nil
 }
 
-// foundWhy is why an attempt went to its account.
+// foundWhy is Attempt.Why of a found attempt.
 const foundWhy = "found at the provider after a restore"
 
-// beforeRestore is the decline of attempts that nothing is known of but that a later one followed.
+// beforeRestore is the decline of an attempt that was lost in the restore and that a later one
+// followed.
 const beforeRestore = "lost_in_restore"
 
-// Regain gives a payment that nobody answered the attempt that a provider has of it. What came of it
-// is asked for; no call is made for it.
+// Regain gives a payment without an outcome the attempt that a provider's list has. Its outcome is
+// queried; no call is made.
 //
-// Errors: conflict_state where the payment cannot have it.
+// Errors: conflict_state if the payment cannot have this attempt.
 func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
 		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
@@ -219,7 +223,7 @@ func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, err
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
 	for i := range p.Attempts {
-		if a := &p.Attempts[i]; a.Status == Sending || a.Status == Unknown { // another one followed, so it took nothing
+		if a := &p.Attempts[i]; a.Status == Sending || a.Status == Unknown { // a later attempt followed, so this one charged nobody
 			a.Status, a.Decline, a.Ended = Errored, beforeRestore, now.UnixMicro()
 		}
 	}
@@ -235,8 +239,8 @@ func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, err
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
-// Listed notes that a provider's own list has the attempt that is under way: it is asked about, and not
-// called again. false where there is nothing to note.
+// Listed records that a provider's own list has the current attempt: it is queried, and not called
+// again. It returns false if there is nothing to record.
 func (p Payment) Listed(f Found, order int, now time.Time) (Payment, Change, bool) {
 	a, ok := p.current()
 	if !ok || p.Status != Processing || a.Order != order || a.Found || a.Status != Sending && a.Status != Unknown {
@@ -249,18 +253,18 @@ func (p Payment) Listed(f Found, order int, now time.Time) (Payment, Change, boo
 	return p, Change{Payments: []Payment{p}}, true
 }
 
-// Listed notes that a provider's own list has a round of the claim's refund: what became of it is asked,
-// and it is not told again. Where the claim was of another mind when the copy was made, that was decided
-// since. false where there is nothing to note.
+// Listed records that a provider's own list has a round of the claim's refund: it is queried, and
+// not requested again. If no refund was under way when the copy was made, the claim was approved
+// after that. It returns false if there is nothing to record.
 //
-// Errors: conflict_state where it cannot have been made for this claim.
+// Errors: conflict_state if the refund cannot belong to this claim.
 func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Change, bool, error) {
 	var change Change
 	switch {
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
 		return c, change, false, nil
 	case c.Status.Terminal():
-		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d refunds of it", c.Status, c.Call.Round))
+		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d rounds of its refund", c.Status, c.Call.Round))
 	case !c.Calling():
 		sent, _, err := c.Resolve(p, Approve, PartyOperator, foundWhy, now)
 		if err != nil {
@@ -280,10 +284,10 @@ func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Chan
 	return c, change, true, nil
 }
 
-// Heard is the answer to a question about a refund: as of an attempt.
+// Heard adapts the answer to a query about a refund: see Attempt.Heard.
 func (r RefundCall) Heard(o Outcome) Outcome { return Attempt{Found: r.Found}.Heard(o) }
 
-// Asked is the answer to a question about a payout: as of an attempt.
+// Asked adapts the answer to a query about a payout: see Attempt.Heard.
 func (w Withdrawal) Asked(o PayoutOutcome) PayoutOutcome {
 	if w.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
 		return PayoutOutcome{Kind: PayoutUnknown, Code: "listed_and_not_known"}
@@ -291,8 +295,8 @@ func (w Withdrawal) Asked(o PayoutOutcome) PayoutOutcome {
 	return o
 }
 
-// Heard is the answer to a question about an attempt. That the provider knows of no charge is no
-// proof where its own list has it.
+// Heard adapts the answer to a query about an attempt. If the provider's own list has the charge,
+// "missing" is no proof.
 func (a Attempt) Heard(o Outcome) Outcome {
 	if a.Found && o.Kind == Missing {
 		return Outcome{Kind: Unknown, Decline: "listed_and_not_known"}
@@ -300,9 +304,9 @@ func (a Attempt) Heard(o Outcome) Outcome {
 	return o
 }
 
-// At returns a payment of the amount that was found: the rate may have moved since.
+// At returns the payment with the amount that was found: the rate may have changed since.
 //
-// Errors: conflict_state where it is of another currency.
+// Errors: conflict_state if the currency differs.
 func (p Payment) At(f Found) (Payment, error) {
 	if f.Currency != p.Price.Local.Currency {
 		return p, &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: Recovering, Action: "create"},
@@ -312,11 +316,11 @@ func (p Payment) At(f Found) (Payment, error) {
 	return p, nil
 }
 
-// Regain notes that a withdrawal was sent to an account before the restore, in a round: it is asked
-// about, and goes nowhere else before that is answered. Where it is with an account in an earlier round,
-// that one has proved since that it did not pay.
+// Regain records that a withdrawal was sent to an account in a round before the restore. It is
+// queried, and sent nowhere else until that is answered. If it is with an account in an earlier
+// round, that account has since proved that it did not pay.
 //
-// Errors: conflict_state where it cannot have been.
+// Errors: conflict_state if the withdrawal cannot have had this round.
 func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
 	version, moved := w.Version, Change{}
 	switch {
@@ -333,8 +337,8 @@ func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, no
 	return next, change, nil
 }
 
-// Listed notes that an account's own list has the payout that is under way there: it is asked about, and
-// not sent again. false where there is nothing to note.
+// Listed records that an account's own list has the payout that is under way there: it is queried,
+// and not sent again. It returns false if there is nothing to record.
 func (w Withdrawal) Listed(f Found, now time.Time) (Withdrawal, Change, bool) {
 	if w.Status != WithdrawalProcessing || w.Found || w.Reference() != f.Reference || w.Provider != f.Account {
 		return w, Change{}, false

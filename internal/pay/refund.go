@@ -11,42 +11,39 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Refund is the API's Refund (REF-3): a claim seen by who asked for it.
+// Refund is the API's Refund (REF-3): a claim as the shop that asked for it sees it.
 type Refund struct {
 	Claim
 }
 
-// Opened is the refund as the call that opened it told it (REF-3),
-// whatever has become of it since.
+// Opened is the refund as the call that opened it returned it (REF-3), whatever happened since.
 func (c Claim) Opened() Refund {
 	c.Status = ClaimPending
 	return Refund{c}
 }
 
-// NewRefund is what a refund is opened from.
+// NewRefund is the input from which a refund is opened.
 type NewRefund struct {
 	ID     string       // of its claim
-	Amount money.Amount // local currency; zero means all that is left
+	Amount money.Amount // local currency; zero: all that is left
 	Reason string
-	Played bool // the sandbox makes it, under a dispute too; payment.refunded alone tells it (SBX-5)
-	// Released says that the reserve of the payment's day is released, or is about to
-	// be: nothing can be drawn on it any more.
+	Played bool // the sandbox makes it, even during a dispute; only payment.refunded is sent (SBX-5)
+	// Released: the reserve of the payment's day is released, or about to be. Nothing can be drawn
+	// from it any more.
 	Released bool
-	Caller   Caller // who makes it at the provider
-	// Round is the provider's refund that it is, where one was found after a restore; 0: the first.
+	Caller   Caller // the node that requests it from the provider
+	// Round is the round of a refund that was found at the provider after a restore; 0: the first.
 	Round int
-	Found []Found // that
+	Found []Found // the found entry
 }
 
-// Refund opens a claim to give an amount back to the shopper (REF-1)
-// and freezes the merchant's part of it, drawn from
-// available and then from pending, and the reserve's from the reserve while it is
-// there. Nothing is paid yet: the claim's Call is the intent of the provider's
-// refund, which follows once the Change is committed.
+// Refund opens a claim to give an amount back to the shopper (REF-1) and freezes the merchant's
+// part: from available, then from pending, and the reserve's part from the reserve while it is
+// held. Nothing is paid yet: the claim's Call is the intent of the provider's refund, which follows
+// once the Change is committed.
 //
-// Errors: conflict_state when the payment was never completed, has nothing
-// left or is disputed; amount_invalid; amount_above_maximum above what is
-// left; balance_insufficient.
+// Errors: conflict_state if the payment was not completed, is disputed, or has nothing left to
+// refund; amount_invalid; amount_above_maximum above what is left; balance_insufficient.
 func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payment, Claim, Change, error) {
 	fail := func(err error) (Payment, Claim, Change, error) { return p, Claim{}, Change{}, err }
 	left := p.unrefunded()
@@ -75,7 +72,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	change := Change{Transfers: moving(claim.transfer("freeze", ledger.RefundFreeze, now,
 		ledger.Posting{Account: ledger.Available, Amount: -d.available},
 		ledger.Posting{Account: ledger.Pending, Amount: -d.pending},
-		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // or it might be released meanwhile
+		ledger.Posting{Account: ledger.Reserve, Amount: -d.reserve}, // otherwise it might be released meanwhile
 		ledger.Posting{Account: ledger.Frozen, Amount: parts.held()})),
 		Floors: d.floors, Days: d.days, Found: n.Found}
 	if !n.Played {
@@ -91,18 +88,17 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	return p, claim, change, nil
 }
 
-// drawing is from where the merchant's part of a refund is taken, in USD cents, and
-// what must hold when it is.
+// drawing says from which accounts the merchant's part of a refund is taken, in USD cents, and what
+// must be true when it is taken.
 type drawing struct {
 	available, pending, reserve int64
 	floors                      []ledger.Floor
 	days                        []string
 }
 
-// draw decides from which accounts a refund's parts are taken. Who had what of the
-// capture decides how much the merchant gives, and what he has now from where: the
-// reserve's part comes from the reserve while that is held, and from what he has
-// once it was released to him.
+// draw decides from which accounts a refund's parts are taken. The parts of the capture decide how
+// much the merchant pays. The reserve's part is taken from the reserve while that is held, and from
+// the merchant's balance once it was released.
 //
 // Errors: balance_insufficient.
 func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing, error) {
@@ -114,12 +110,12 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 		d.reserve = min(parts.Reserve, max(0, have[ledger.Reserve]))
 	}
 	rest := parts.held() - d.reserve
-	// What a dispute took below zero is owed already: pending stands for it.
+	// A negative available is owed already: pending covers it.
 	d.available = min(rest, max(0, have[ledger.Available]))
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, problem.Beyond("", "the refund takes %s out of the balance, and there are %s for it: refund less, or wait for more to come in; GET /me/balance shows it",
+		return d, problem.Beyond("", "the refund needs %s from the balance, which has %s for it: refund less, or wait for more money; GET /me/balance shows the balance",
 			parts.held(), d.reserve+d.available+max(0, have[ledger.Pending]-owed))
 	}
 	if rest > 0 {
@@ -145,7 +141,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "nothing of the payment is left to refund: read its refundedAmountLocal, which is all that was paid")
+		return conflict("fully_refunded", "the payment is fully refunded: read its refundedAmountLocal, which is all that was paid")
 	}
 	if n.Amount.IsNegative() {
 		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
@@ -157,8 +153,8 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	return nil
 }
 
-// Parts is a part of a capture on its way back, in USD cents, by who had it.
-// What USD is more than the others is the platform's.
+// Parts splits a refunded part of a capture, in USD cents, by who had it. The part of USD that the
+// other fields leave is the platform's.
 type Parts struct {
 	USD      int64 `json:"usd,omitempty"` // what the shopper gets
 	Net      int64 `json:"net,omitempty"` // the merchant's
@@ -168,7 +164,7 @@ type Parts struct {
 	Network  int64 `json:"network,omitempty"`
 }
 
-// held is what stands in the merchant's own accounts, and is frozen.
+// held is the part in the merchant's own accounts, which is frozen.
 func (a Parts) held() int64 { return a.Net + a.Reserve }
 
 func (a Parts) platform() int64 { return a.USD - a.Net - a.Reserve - a.Provider - a.Flat - a.Network }
@@ -178,8 +174,7 @@ func (a Parts) add(b Parts, sign int64) Parts {
 		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
 }
 
-// FeesOnRefund is the payment's term. One that was made before there were terms was
-// promised its fees back.
+// FeesOnRefund is the payment's term. Payments from before the term existed return their fees.
 func (p Payment) FeesOnRefund() tenant.RefundFees {
 	if p.Terms.RefundFees == "" {
 		return tenant.FeesReturned
@@ -187,8 +182,8 @@ func (p Payment) FeesOnRefund() tenant.RefundFees {
 	return p.Terms.RefundFees
 }
 
-// whole is what all refunds of the payment together give back: what each had of the
-// capture, or, where the fees are kept, all of it by the merchant.
+// whole is what all refunds of the payment together give back: each one's share of the capture. If
+// the fees are kept, the merchant gives all of it.
 func (p Payment) whole() Parts {
 	if p.FeesOnRefund() == tenant.FeesKept {
 		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
@@ -199,11 +194,11 @@ func (p Payment) whole() Parts {
 	}
 }
 
-// given is what all refunds that stand give back.
+// given is what all refunds that have not failed give back.
 //
-// Two kinds of rows are older than what is written now. Some have no Given: of
-// those no refund had failed, and each part of them was rounded by itself. And a
-// refund after the reserve's release once had the reserve's part among the net.
+// Older rows differ in two ways. Some have no Given: none of their refunds had failed, and each
+// part was rounded by itself. And some refunds after the release of the reserve counted the
+// reserve's part in the net.
 func (p Payment) given() Parts {
 	g, whole := p.Refunds.USD, p.whole()
 	if g == (Parts{}) && p.Terms.RefundFees == "" {
@@ -221,19 +216,19 @@ func (p Payment) given() Parts {
 	return g
 }
 
-// partsOf takes the next local minor units apart, each part by its share of the
-// whole: what is due once these are refunded, less what was given. So refunds in
-// parts add up to the whole exactly, also where one in between came to nothing.
+// partsOf splits the next local minor units, each part by its share of the whole: the amount due
+// once these are refunded, less what was given. So partial refunds add up to the whole exactly,
+// even if one of them failed.
 //
-// The shares are rounded down. The cents that leaves are given by the first who
-// has some left to give, the merchant before all: nobody gives more than he had.
+// Shares are rounded down. The cents that are left over are paid by the first one who has some
+// left, the merchant first. Nobody pays more than they had.
 func (p Payment) partsOf(local int64) Parts {
 	whole, given := p.whole(), p.given()
 	due := func(usd int64) int64 {
 		return money.New(usd, money.USD).Fraction(p.Refunds.Local+local, p.Price.Local.Minor, money.Down).Minor
 	}
 	parts := Parts{USD: max(0, due(whole.USD)-given.USD)}
-	platform := int64(0) // what the others leave of USD
+	platform := int64(0) // the part of USD that the others leave
 	shares := []struct {
 		part         *int64
 		whole, given int64
@@ -263,9 +258,9 @@ func (p Payment) captured() int {
 	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
 }
 
-// endRefund pays the shopper, or gives the merchant back what was frozen and
-// the payment what can be refunded. Its status stays refunded, which is
-// terminal (PAY-31): the amounts tell.
+// endRefund pays the shopper, or returns the frozen money to the merchant and the amount to what
+// can be refunded. The payment's status stays refunded, which is terminal (PAY-31); its amounts
+// show the result.
 func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	if to.Pays() {
 		return p, Change{Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,

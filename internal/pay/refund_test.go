@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// trade is a merchant's payments with their books. Some of what is decided is
-// written much later, when it still may be.
+// trade is a merchant's payments with their books. Some decisions are written much later, if they
+// are still valid then.
 type trade struct {
 	*books
 	t       *rapid.T
@@ -24,7 +24,7 @@ type trade struct {
 	ids     int
 }
 
-// sale is a payment with the refunds on it that are open, and all its disputes.
+// sale is a payment with its open refunds and all its disputes.
 type sale struct {
 	p        Payment
 	refunds  map[string]Claim
@@ -93,8 +93,8 @@ func (w *trade) any() *sale {
 	return w.sales[rapid.SampledFrom(slices.Sorted(maps.Keys(w.sales))).Draw(w.t, "which")]
 }
 
-// sell takes a payment of any amount, price, tier and term, in a currency of 0, 2 or
-// 3 decimals that is worth anything.
+// sell creates a payment of any amount, price, tier and term, in a currency with 0, 2 or 3 decimals
+// and any value.
 func (w *trade) sell() {
 	local := money.New(rapid.Int64Range(1, 3_000_000).Draw(w.t, "local"), rapid.SampledFrom([]money.Currency{"CLP", "BRL", "KWD", "USD"}).Draw(w.t, "currency"))
 	o := order(w.t, cardRail(), rapid.OneOf(rapid.Int64Range(1, 300), rapid.Int64Range(300, 100_000_00)).Draw(w.t, "cents"))
@@ -112,7 +112,7 @@ func (w *trade) sell() {
 	w.commit(change)
 }
 
-// refund decides a refund, which may be written later, or never.
+// refund decides a refund. It may be written later, or never.
 func (w *trade) refund(s *sale, amount money.Amount, stall bool) bool {
 	n := NewRefund{ID: w.id(ClaimPrefix), Amount: amount, Released: w.reserves[s.p.ReserveDay()].Closed()}
 	_, claim, change, err := s.p.Refund(n, w.balances, w.now)
@@ -132,7 +132,7 @@ func (w *trade) refund(s *sale, amount money.Amount, stall bool) bool {
 	return w.commit(change)
 }
 
-// answer lets the provider end a refund.
+// answer makes the provider end a refund.
 func (w *trade) answer(s *sale, kind OutcomeKind) {
 	for _, id := range slices.Sorted(maps.Keys(s.refunds)) {
 		_, change := s.refunds[id].Called(s.p, Outcome{Kind: kind}, w.now)
@@ -141,14 +141,14 @@ func (w *trade) answer(s *sale, kind OutcomeKind) {
 	}
 }
 
-// argue opens a dispute, or ends the one that is open.
+// argue opens a dispute, or ends the open one.
 func (w *trade) argue(s *sale, ruling Ruling) {
 	n := Notice{ID: w.id("n"), Account: "one", Reference: s.p.Reference(1)}
 	if s.p.OpenDispute() != "" {
 		n.Ruling = ruling
 	} else {
 		n.Dispute, n.Outcome.Played = true, rapid.Bool().Draw(w.t, "played")
-		n.Outcome.Local = s.p.Price.Local // a refund that is under way may be refused, and is disputed too
+		n.Outcome.Local = s.p.Price.Local // the refund that is under way may be refused, so its money is disputed too
 	}
 	var claims []Claim
 	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
@@ -158,7 +158,7 @@ func (w *trade) argue(s *sale, ruling Ruling) {
 	w.commit(change)
 }
 
-// release begins to free a day's reserve, and ends it at once or later.
+// release begins to release a day's reserve, and ends the release now or later.
 func (w *trade) release(stall bool) {
 	for _, id := range slices.Sorted(maps.Keys(w.reserves)) {
 		r := w.reserves[id]
@@ -205,7 +205,7 @@ func (w *trade) step() {
 		}
 	case "write":
 		w.write()
-	case "withdraw": // so that refunds draw on pending; what is owed stays
+	case "withdraw": // so that refunds draw from pending; debts stay
 		w.pay(max(0, w.balances[ledger.Available]))
 	case "release":
 		w.release(stall)
@@ -214,7 +214,7 @@ func (w *trade) step() {
 	}
 }
 
-// write is what stalled, as far as its guards still hold.
+// write commits the stalled decisions whose guards still hold.
 func (w *trade) write() {
 	for _, change := range w.stalled {
 		w.commit(change)
@@ -222,7 +222,7 @@ func (w *trade) write() {
 	w.stalled = nil
 }
 
-// pay pays the merchant out; below zero he pays in.
+// pay pays the merchant out; below zero, the merchant pays in.
 func (w *trade) pay(amount int64) {
 	w.withdrawn += amount
 	w.balances[ledger.Available] -= amount
@@ -241,7 +241,7 @@ func (w *trade) sums(p Payment) ledger.Balances {
 	return b
 }
 
-// check proves what holds at any moment: nobody gives more than he had, and no day's
+// check checks what must be true at any moment: nobody gives more than they had, and no day's
 // reserve is used twice.
 func (w *trade) check() {
 	w.prove()
@@ -271,7 +271,7 @@ func (w *trade) check() {
 			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Price.Amount, s.p)
 		}
 		if s.p.FeesOnRefund() == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
-			w.t.Fatalf("the merchant gave %d more than he got\n%s", -merchantHas(b), s.p)
+			w.t.Fatalf("the merchant gave %d more than they got\n%s", -merchantHas(b), s.p)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func feesByAccount(p Payment) map[ledger.Account]int64 {
 		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network}
 }
 
-// finish ends all that is under way and gives back whatever can be.
+// finish ends everything that is under way and gives back all that is left.
 func (w *trade) finish() {
 	w.write()
 	w.pay(-1 << 40) // there is balance for all of it
@@ -314,10 +314,10 @@ func (w *trade) finish() {
 	}
 }
 
-// In whatever parts and order a payment is refunded, with settlements, releases of
-// the reserve, disputes and refunds that are refused in between, and with commits that
-// stall: the shopper gets what he paid, the merchant gives what he got, or all of it
-// where the fees are kept, and each fee ends as the term says.
+// A payment is refunded in any parts and order, with settlements, releases of the reserve, disputes
+// and refused refunds in between, and with commits that stall. The shopper gets what they paid. The
+// merchant gives what they got, or all of it if the fees are kept. And each fee ends as the term
+// says.
 func TestRefundsTogetherAreTheCapture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &trade{books: newBooks(t), t: t, sales: map[string]*sale{}}
@@ -356,7 +356,7 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 	})
 }
 
-// Refunds before and after the reserve's release, as they once took 104.25 from a
+// Refunds before and after the release of the reserve: such refunds once took 104.25 from a
 // merchant who had received 95.30.
 func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	for _, c := range []struct {
@@ -409,8 +409,8 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	}
 }
 
-// Payments that were refunded in part before the arithmetic knew who had what are
-// refunded to the end by it: together it is what it has to be.
+// Payments that were partly refunded by the old arithmetic, which did not record the parts, are
+// refunded to the end by the new one: the sum must be right.
 func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 	p := sent(t, cardRail(), 10000)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
@@ -442,12 +442,12 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 	}
 }
 
-// A refund that came to nothing goes back where it came from: the reserve's part to
-// the reserve, unless it was taken from the balance.
+// A failed refund returns the money to where it came from: the reserve's part to the reserve,
+// unless it was taken from the balance.
 func TestRefusedRefundGoesBackWhereItCameFrom(t *testing.T) {
 	for _, c := range []struct {
 		released         bool
-		reserve          int64 // what the merchant has of it
+		reserve          int64 // the merchant's part in it
 		toReserve, freed int64
 	}{{false, 500, 500, 0}, {true, 500, 0, 500}, {false, 200, 200, 300}, {false, -1, 0, 500}} {
 		p := sent(t, cardRail(), 10000)

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// RefundCall is a claim's refund at the provider. The zero value is none.
+// RefundCall is a claim's refund at the provider. The zero value means that there is none.
 type RefundCall struct {
-	State OutcomeKind `json:"state,omitempty"` // of the last call or question
-	Round int         `json:"round,omitempty"` // counts refusals: a new round is a new refund to the provider
-	Tries int         `json:"tries,omitempty"` // calls and questions so far, of this round
+	State OutcomeKind `json:"state,omitempty"` // of the last call or query
+	Round int         `json:"round,omitempty"` // counts refusals: each round is a new refund for the provider
+	Tries int         `json:"tries,omitempty"` // calls and queries of this round
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
-	Sent  int64       `json:"sent,omitempty"`  // when this round was first told, microseconds UTC; 0: not kept
+	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
-	Other bool        `json:"other,omitempty"` // it answered that another amount went back: the operator knows
-	// Found: the provider's own list has it, from before a restore. It was not told since.
+	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
+	// Found: it is in the provider's own list, from before a restore, and was not requested since.
 	Found bool `json:"found,omitempty"`
 	Flight
 }
 
-// maxRefundPause is the longest time between two questions about a refund.
+// maxRefundPause is the longest time between two queries about a refund.
 const maxRefundPause = time.Hour
 
-// SentAt is when this round's refund was first asked for; the zero time where that
-// was not kept.
+// SentAt is when this round's refund was first requested; the zero time if that was not kept.
 func (r RefundCall) SentAt() time.Time {
 	if r.Sent == 0 {
 		return time.Time{}
@@ -35,8 +34,8 @@ func (r RefundCall) SentAt() time.Time {
 // Calling reports whether a refund at the provider is under way.
 func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal() }
 
-// Unanswered reports whether the provider may have made the refund: then it is
-// asked, and not told again.
+// Unanswered reports whether the provider may have made the refund. Then it is queried, and not
+// requested again.
 func (c Claim) Unanswered() bool {
 	switch c.Call.State {
 	case Sending, Unknown, Awaiting:
@@ -45,8 +44,8 @@ func (c Claim) Unanswered() bool {
 	return false
 }
 
-// Reference is what the provider knows the refund by: ours, unique, made before
-// the call. Called twice with it, a provider refunds once.
+// Reference is our name of the refund at the provider. It is unique and made before the call: if it
+// is sent twice, the provider refunds once.
 func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
 
 // ParseRefundReference returns the claim's id and the round of a refund.
@@ -55,8 +54,8 @@ func ParseRefundReference(ref string) (claim string, round int, ok bool) {
 	return ClaimPrefix + strings.TrimPrefix(id, PaymentPrefix), round, ok
 }
 
-// send is the intent to refund an inquiry's money. The claim becomes to when
-// the provider confirms.
+// send is the intent to refund an inquiry's money. The claim's status becomes to when the provider
+// confirms.
 func (c Claim) send(to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
 	c = c.written(now)
 	c.Call = RefundCall{State: Sending, Round: c.Call.Round + 1, Tries: 1, Sent: now.UnixMicro(), To: to, Flight: Flight{}.begin(c.caller)}
@@ -65,14 +64,14 @@ func (c Claim) send(to ClaimStatus, actor, note string, now time.Time) (Claim, C
 	return c, Change{Claims: []Claim{c}}
 }
 
-// InHandOf says which node makes the call that is decided on next.
+// InHandOf sets the node that makes the call decided on next.
 func (c Claim) InHandOf(caller Caller) Claim {
 	c.caller = caller
 	return c
 }
 
-// Resend is the intent to tell the provider again, under the same reference:
-// it has proved that it did not do it.
+// Resend is the intent to request the refund again under the same reference: the provider has
+// proved that it did not make it.
 func (c Claim) Resend(now time.Time) (Claim, Change) {
 	c = c.written(now)
 	c.Call.State, c.Call.Flight = Sending, c.Call.begin(c.caller)
@@ -80,9 +79,9 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// Answered applies what came of a call, or of a question, about the refund as it stood then.
-// Once it was told again, only that it was taken counts: of two calls one may be refused.
-// That a refund has ended otherwise here is kept for the operator.
+// Answered applies the answer to a call or a query about the refund as it stood then. If the refund
+// was requested again, only "accepted" counts: one of two calls may be refused. An answer that
+// contradicts a refund that has ended is kept for the operator.
 func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
 	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
 	switch {
@@ -99,9 +98,9 @@ func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim,
 	return c.Called(p, o, now)
 }
 
-// contradicts reports whether what a provider says of a round of the refund is against what
-// was decided here: made, where it was refused or given up, or of another amount; refused,
-// where the shopper counts as paid.
+// contradicts reports whether a provider's answer about a round contradicts our records: made, but
+// the round is another one, was refused or given up, or had another amount; or refused, but the
+// shopper counts as paid.
 func (c Claim) contradicts(round int, o Outcome) bool {
 	same, open := round == c.Call.Round, c.Calling()
 	switch o.Kind {
@@ -113,9 +112,9 @@ func (c Claim) contradicts(round int, o Outcome) bool {
 	return false
 }
 
-// Otherwise is what the provider said last of a refund that is under way where that is against
-// the operator's word, else "": that it was taken, or is of another amount, is against both
-// words, and that nothing was done against its having been made.
+// Otherwise is the provider's last answer about a refund under way if it contradicts the operator's
+// decision, else "". An accepted refund, or another amount, contradicts both decisions. A refusal
+// contradicts only an approval.
 func (c Claim) Otherwise(v ClaimVerb) string {
 	switch {
 	case !c.Calling():
@@ -127,9 +126,8 @@ func (c Claim) Otherwise(v ClaimVerb) string {
 	return ""
 }
 
-// Called notes what came of the refund at the provider, by a call or by a
-// question, and decides what follows: the claim is resolved, or looked at
-// again. A claim whose call is over ignores it.
+// Called records the answer to a call or a query about the refund, and decides what follows: the
+// claim is resolved, or looked at again. It does nothing if the claim's call is over.
 func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
@@ -139,7 +137,7 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	}
 	o = c.Call.Heard(o)
 	pause := c.Call.pause()
-	if o.Kind != Unknown || c.Call.State != Awaiting { // that it was taken stays true
+	if o.Kind != Unknown || c.Call.State != Awaiting { // an accepted refund stays accepted
 		c.Call.State = o.Kind
 	}
 	c.Call.Tries++
@@ -152,7 +150,7 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	case Declined:
 		return c.refused(p, o, now)
 	case Missing:
-		pause = 0 // told again at once, and then with the pause
+		pause = 0 // requested again at once; later with the pause
 	case Awaiting:
 		pause = max(pause, sweepEvery)
 	}
@@ -164,24 +162,22 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// misfits reports whether a provider says that another amount went back than was
-// asked for.
+// misfits reports whether a provider says that another amount went back.
 func (c Claim) misfits(o Outcome) bool {
 	return o.Kind == Approved && o.Local.Currency != "" && o.Local != c.Local
 }
 
-// hold leaves a refund open whose provider answers that another amount went back:
-// that is kept for the operator, once, as a notification of it is. Some money may be
-// gone, so the provider is asked on and not told again, and only a confirmation that
-// fits ends it, or the operator: no refusal does, and no word that there never was a
-// refund.
+// hold keeps a refund open whose provider answers that another amount went back. The answer is kept
+// for the operator, once, like a notification. Some money may be gone, so the refund is queried and
+// not requested again. Only a confirmation of the right amount, or the operator, ends it: a refusal
+// or "missing" does not.
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {
 		taker, _ := p.Taker(c)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "asked about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
+			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
 		}
 		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
 	}
@@ -197,8 +193,8 @@ func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	return c, change
 }
 
-// refused is a refund that the provider will not make: the merchant keeps the
-// money, or, of late money, the operator has to find another way.
+// refused ends a refund that the provider will not make. The merchant keeps the money. For late
+// money, the operator has to find another way.
 func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	note := o.Message
 	if note == "" {
@@ -210,7 +206,7 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	c.Call = RefundCall{Round: c.Call.Round}
 	c = c.written(now)
 	if c.DueAt = (time.Time{}); c.Status == ClaimNeedsEvidence {
-		// Its deadline may have passed: the operator decides from here.
+		// Its deadline may have passed: from here the operator decides.
 		c.Status = ClaimUnderReview
 	}
 	c = c.step(PartyProvider, note, now)
@@ -218,8 +214,7 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	return c, change
 }
 
-// pause is how long to wait before the next question: half a minute at first,
-// twice as long each time, an hour at most.
+// pause is how long to wait before the next query: half a minute at first, doubling up to an hour.
 func (r RefundCall) pause() time.Duration {
 	pause := unknownRetry
 	for range r.Tries - 1 {
@@ -230,10 +225,10 @@ func (r RefundCall) pause() time.Duration {
 	return pause
 }
 
-// Taker returns the attempt that took the money which a claim is about.
+// Taker returns the attempt that took the claim's money.
 func (p Payment) Taker(c Claim) (Attempt, bool) {
 	order := c.Attempt
-	if order == 0 { // from before it was kept
+	if order == 0 { // a row from before this was kept
 		order = p.captured()
 	}
 	if order < 1 || order > len(p.Attempts) {

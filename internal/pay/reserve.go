@@ -12,16 +12,15 @@ import (
 
 const day = 24 * time.Hour
 
-// ReservePeriod is how long the rolling reserve of a payment is held. It is
-// the same for all tiers, which differ in how much is held: so a change of
-// tier cannot move a release that was promised.
+// ReservePeriod is how long the rolling reserve of a payment is held. It is the same for all tiers,
+// which differ only in how much is held. So a change of tier cannot move a promised release.
 const ReservePeriod = 90 * day
 
-// DayOf is the start of a moment's day, in UTC.
+// DayOf is the start of a time's day, in UTC.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
-// ReleaseOf is when the reserve of a payment that was captured then is
-// released: all payments of a day together, once each was held for the period.
+// ReleaseOf is when the reserve of a payment captured at a time is released. All payments of a day
+// are released together, once each was held for the period.
 func ReleaseOf(captured time.Time) time.Time { return DayOf(captured).Add(day + ReservePeriod) }
 
 // ReserveDay is the id of the reserve that holds the payment's part.
@@ -29,18 +28,18 @@ func (p Payment) ReserveDay() string {
 	return ReserveID(p.Scope, DayOf(p.Times.Completed))
 }
 
-// Reserve is what is held back from the payments of one day, one row for each
-// merchant, environment and day.
+// Reserve is the money held back from the payments of one day, one row for each merchant,
+// environment and day.
 type Reserve struct {
 	ID string // rsv_…, made from the merchant, the environment and the day
 	tenant.Scope
 	Version   int64
 	Day       time.Time // when the payments were captured
 	ReleaseAt time.Time
-	Held      int64     // USD cents; less what refunds gave back
+	Held      int64     // USD cents, less what refunds gave back
 	Released  int64     // USD cents
-	ClosedAt  time.Time // when the release began: no refund draws on it from then on
-	DueAt     time.Time // zero while nothing is left to release
+	ClosedAt  time.Time // when the release began: after it, refunds draw nothing from it
+	DueAt     time.Time // zero if nothing is left to release
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -48,16 +47,16 @@ type Reserve struct {
 // Closed reports whether the release has begun.
 func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
 
-// Left is what is still to be released, in USD cents.
+// Left is what is not released yet, in USD cents.
 func (r Reserve) Left() int64 { return r.Held - r.Released }
 
-// ReserveID names the reserve of a day.
+// ReserveID is the id of a day's reserve.
 func ReserveID(s tenant.Scope, day time.Time) string {
 	return derivedID("rsv_", day, s.Merchant, string(s.Environment()), day.Format(time.DateOnly))
 }
 
-// hold notes what settled lines hold, or give back, of the day's reserve. A
-// zero r is a day that has no row yet.
+// hold adds what settled lines hold of the day's reserve, or subtracts what they give back. A zero
+// r is a day without a row.
 func (r Reserve) hold(s tenant.Scope, day time.Time, amount int64, now time.Time) Reserve {
 	if r.Version == 0 {
 		r = Reserve{
@@ -71,8 +70,7 @@ func (r Reserve) hold(s tenant.Scope, day time.Time, amount int64, now time.Time
 	return r.wait()
 }
 
-// wait sets the time of the release. A day whose reserve refunds took
-// altogether has none.
+// wait sets the time of the release. There is none if refunds took the day's whole reserve.
 func (r Reserve) wait() Reserve {
 	r.DueAt = time.Time{}
 	if r.Left() > 0 {
@@ -81,14 +79,13 @@ func (r Reserve) wait() Reserve {
 	return r
 }
 
-// Close begins the release. Whether a refund draws on the reserve must not hang on
-// anybody's clock: a commit may take any time, and then the same money would be
-// released and given back. So the day is closed first, refunds that are written
-// later draw on what the merchant has, and only then is looked at what the earlier
-// ones took.
+// Close begins the release. Whether a refund draws from the reserve must not depend on a clock: a
+// commit may take any time, and the same money could be released and given back. So the day is
+// closed first, and refunds that are written later draw from the merchant's balance. Only then are
+// the earlier refunds counted.
 //
-// The floor holds whatever is there: it is what makes this Change wait for those
-// that draw on the reserve, and those for this one.
+// The floor can never be violated. It makes this Change and changes that draw from the reserve wait
+// for each other.
 func (r Reserve) Close(now time.Time) (Reserve, Change) {
 	r.Version++
 	r.ClosedAt, r.UpdatedAt = now, now
@@ -99,9 +96,9 @@ func (r Reserve) Close(now time.Time) (Reserve, Change) {
 	}
 }
 
-// Release frees what is left of a day that is closed. given is what refunds that no
-// settlement has claimed yet gave back of it, in USD cents, read once it was closed:
-// it is not there to be released. Nor is more than the merchant's reserve holds.
+// Release releases what is left of a closed day, but not more than the merchant's reserve holds.
+// given is what refunds that no settlement has collected yet gave back of it, in USD cents, read
+// after it was closed. It is not released.
 func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
 	free := max(0, min(r.Left()-max(0, given), have[ledger.Reserve]))
 	r.Version++
@@ -109,7 +106,7 @@ func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Chang
 	r.UpdatedAt = now
 	r = r.wait()
 	if r.Left() > 0 {
-		r.DueAt = now.Add(day) // the next settlement claims those refunds
+		r.DueAt = now.Add(day) // the next settlement collects those refunds
 	}
 	change := Change{Reserves: []Reserve{r}}
 	if free > 0 {

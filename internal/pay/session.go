@@ -11,57 +11,54 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// A session's token begins with SessionTokenPrefix, the id of its row, which is
-// never sent, with SessionPrefix.
+// A session's token begins with SessionTokenPrefix. The id of its row, which is never sent, begins
+// with SessionPrefix.
 const (
 	SessionPrefix      = "ses_"
 	SessionTokenPrefix = "cs_"
 )
 
-// SessionLife is how long a session's token resolves, completed or not
-// (CHK-11).
+// SessionLife is how long a session's token is valid, completed or not (CHK-11).
 const SessionLife = 24 * time.Hour
 
-// SessionStatus is where a session stands (CHK-2).
+// SessionStatus is the state of a session (CHK-2).
 type SessionStatus string
 
-// The two states. SessionPending says that there is a transaction, not how it
-// stands.
+// The two states. SessionPending means that a payment exists; its own status may be any.
 const (
 	AwaitingMethod SessionStatus = "awaiting_method"
 	SessionPending SessionStatus = "pending"
 )
 
-// Session is a hosted checkout in selector mode: an amount and a customer whose
-// method is still to be chosen, by the customer. Whoever holds its token may
-// read it and choose, once.
+// Session is a hosted checkout in selector mode: the shop sets an amount and a customer, and the
+// customer chooses the method. Whoever has the token may read it and choose, once.
 type Session struct {
 	ID string // ses_…
 	tenant.Scope
 	Version int64
-	Hash    string // keyed hash of the token, which is not kept
+	Hash    string // keyed hash of the token, which is not stored
 
 	Asked  money.Amount // in the shop's currency
 	Amount money.Amount // USD: Asked at Rate
 	Rate   money.Rate   // Asked's currency for one USD, as used
-	// Who told the rate, and of when; "" and zero for US dollars.
+	// Source and time of the rate; "" and zero for US dollars.
 	RateSource string
 	RateAt     time.Time
 	Country    string // alpha-3; "" offers the methods of every country
 	Customer   Customer
 	Purchase   Purchase
-	IP         string // of the customer's latest request before the choice, or ""
+	IP         string // of the customer's last request before the choice, or ""
 	OrderID    string
 	ReturnURL  string
-	Payment    string    // what it is locked to; "" until a method is chosen
-	Strict     bool      // made in a strict sandbox: what production refuses is refused
-	After      string    // the payment that came to nothing, which this tries again; or ""
-	DueAt      time.Time // when its end is told; zero once that is done or a method was chosen
+	Payment    string    // the payment it is locked to; "" until a method is chosen
+	Strict     bool      // made in a strict sandbox: it refuses what production refuses
+	After      string    // the failed payment that this one tries again; or ""
+	DueAt      time.Time // when its end is announced; zero once that is done or a method was chosen
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
 
-// Customer is the shopper of a session, as the shop told us.
+// Customer is the shopper of a session, as the shop reported them.
 type Customer struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`
@@ -70,14 +67,13 @@ type Customer struct {
 	Document  string `json:"document,omitempty"`
 }
 
-// NoSession is what a token that does not resolve gets: unknown, too old,
-// and another service's alike.
+// NoSession is the error for a token that is unknown, too old, or from another service.
 func NoSession() error {
 	return problem.New(problem.CheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours: open a new one with POST /checkout/sessions")
 }
 
-// Open makes a session of what was asked for: everything but the USD amount,
-// the version and the times is set.
+// Open makes a session from a request: all fields are set except the USD amount, the version and
+// the times.
 //
 // Errors: amount_invalid, amount_above_maximum.
 func (s Session) Open(now time.Time) (Session, Change, error) {
@@ -90,10 +86,10 @@ func (s Session) Open(now time.Time) (Session, Change, error) {
 	return s, Change{Sessions: []Session{s}}, nil
 }
 
-// ExpiresAt is when the token stops resolving.
+// ExpiresAt is when the token stops being valid.
 func (s Session) ExpiresAt() time.Time { return s.CreatedAt.Add(SessionLife) }
 
-// Status is where the session stands.
+// Status is the session's state.
 func (s Session) Status() SessionStatus {
 	if s.Payment != "" {
 		return SessionPending
@@ -101,7 +97,7 @@ func (s Session) Status() SessionStatus {
 	return AwaitingMethod
 }
 
-// Resolve says whether the token still resolves.
+// Resolve returns an error if the token is not valid any more.
 //
 // Errors: checkout_session_not_found.
 func (s Session) Resolve(now time.Time) error {
@@ -111,8 +107,8 @@ func (s Session) Resolve(now time.Time) error {
 	return nil
 }
 
-// Visit notes the customer's address, and reports whether that is new. Once a
-// method is chosen it stays what the provider was told.
+// Visit records the customer's address, and reports whether it is new. Once a method is chosen, the
+// address that the provider got is kept.
 func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
 	if s.Payment != "" || ip == "" || ip == s.IP {
 		return s, Change{}, false
@@ -122,7 +118,7 @@ func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
 	return s, Change{Sessions: []Session{s}}, true
 }
 
-// Choosable says whether a method may be chosen.
+// Choosable returns an error if a method may not be chosen.
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed.
 func (s Session) Choosable(now time.Time) error {
@@ -136,8 +132,8 @@ func (s Session) Choosable(now time.Time) error {
 	return nil
 }
 
-// Buyer is whom the payment's provider is told of. What the customer typed on
-// the way replaces what the shop told; empty fields do not.
+// Buyer is the shopper for the payment's provider. Fields that the customer typed replace the
+// shop's, unless they are empty.
 func (s Session) Buyer(typed Buyer) Buyer {
 	return Buyer{
 		Email: s.Customer.Email, Name: strings.TrimSpace(s.Customer.FirstName + " " + s.Customer.LastName),
@@ -145,8 +141,7 @@ func (s Session) Buyer(typed Buyer) Buyer {
 	}.Or(typed)
 }
 
-// Or returns the buyer with what is told of them in place of what was known.
-// Empty fields tell nothing.
+// Or returns the buyer with the non-empty fields of told in place of the known ones.
 func (b Buyer) Or(told Buyer) Buyer {
 	return Buyer{
 		Email: cmp.Or(told.Email, b.Email), Name: cmp.Or(told.Name, b.Name), Phone: cmp.Or(told.Phone, b.Phone),
@@ -154,13 +149,12 @@ func (b Buyer) Or(told Buyer) Buyer {
 	}
 }
 
-// Again is the session in which the shopper of a payment that came to nothing
-// chooses anew. It shows nothing of the shopper and the purchase, for the payment's id,
-// which leads to it, is no secret; asked and country are what the
-// shop asked for.
+// Again opens a session in which the shopper of a payment that was not paid chooses again. It shows
+// nothing of the shopper and the purchase, because it is reached with the payment's id, which is no
+// secret. asked and country are the shop's.
 //
-// Errors: conflict_state for a payment that is not over, or was paid, and for a
-// direct charge, whose shop does the asking.
+// Errors: conflict_state for a payment that has not ended or was paid, and for a direct charge,
+// whose shop asks the shopper itself.
 func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 	if !p.Retriable() {
 		return Session{}, &problem.Error{Code: problem.ConflictState, Message: "there is nothing to try again", Details: problem.Details{From: string(p.Status), Action: "retry"}}
@@ -168,16 +162,15 @@ func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.Page.ReturnURL, After: p.ID}, nil
 }
 
-// Retriable reports whether the shopper may choose another way for the order. What the shop
-// called off is over for its shopper.
+// Retriable reports whether the shopper may choose another way to pay for the order. Not after the
+// shop canceled the payment.
 func (p Payment) Retriable() bool {
 	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Canceled() || p.WayChanged())
 }
 
-// Lock adds the session to the change that creates its payment: of any number
-// who choose at once, the one whose change wins the session's version makes a
-// payment, and there is no moment with the one and not the other. The session
-// must be Choosable.
+// Lock adds the session to the change that creates its payment. If several requests choose at once,
+// the one whose change writes the session's version makes a payment. The session and the payment
+// are always written together. The session must be Choosable.
 func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
 	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
 	s = s.written(now)
@@ -185,7 +178,7 @@ func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change)
 	return s, change
 }
 
-// Expire ends a session in which nobody chose a method in its time, and tells so.
+// Expire ends a session in which no method was chosen in time, and makes the event.
 func (s Session) Expire(now time.Time) Change {
 	s.DueAt = time.Time{}
 	s = s.written(now)
@@ -206,10 +199,10 @@ func (s Session) written(now time.Time) Session {
 	return s
 }
 
-// Session is the session of a payment that its shop made for hosted checkout
-// with the method chosen (one-shot mode): its token is the payment's id, and it
-// is completed from the start. It tells nothing of the shopper, and nothing of the
-// purchase, which may: the id is no secret. False for a direct charge.
+// Session is the session of a payment that its shop made for hosted checkout with the method chosen
+// (one-shot mode). Its token is the payment's id, and it is completed from the start. It shows
+// nothing of the shopper and the purchase, because the id is no secret. It returns false for a
+// direct charge.
 func (p Payment) Session() (Session, bool) {
 	return Session{
 		ID: p.ID, Scope: p.Scope, Asked: p.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.OrderID,
@@ -217,16 +210,15 @@ func (p Payment) Session() (Session, bool) {
 	}, p.Page.Hosted
 }
 
-// otherWay is the decline of a canceled payment that its shopper called off to choose another
-// way to pay.
+// otherWay is the decline of a payment that its shopper called off to choose another way to pay.
 const otherWay = "another_way"
 
-// NotEnded is the reason (details.reason) for which a payment is not called off: its
-// provider does not say that nobody can pay it any more.
+// NotEnded is the reason (details.reason) why a payment is not called off: its provider does not
+// confirm that it can no longer be paid.
 const NotEnded = "not_ended_by_provider"
 
-// CheckChange says whether the shopper may call a payment off to choose another way: one
-// that waits for them, and of which no money has come.
+// CheckChange returns an error if the shopper may not call the payment off to choose another way.
+// It must wait for the shopper, and no money may have come for it.
 //
 // Errors: conflict_state.
 func (p Payment) CheckChange() error {
@@ -235,19 +227,19 @@ func (p Payment) CheckChange() error {
 		return &problem.Error{Code: problem.ConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
 			Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	case p.Holds():
-		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has come, or may have: it cannot be called off",
+		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has arrived, or may have: it cannot be called off",
 			Details: problem.Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
 	}
 	return nil
 }
 
-// ChangeWay decides about a payment that its shopper calls off, by what the provider said
-// when it was told to end the charge; Awaiting is that of one that cannot end charges.
-// That it was paid or declined is Resolve's. It is asked about for some days more, as one
-// that has expired is: what is paid after all is late money.
+// ChangeWay decides about a payment that its shopper calls off, after the provider's answer to the
+// request to end the charge; Awaiting means that it cannot end charges. If the answer is paid or
+// declined, use Resolve. The payment is queried for some days more, like an expired one: money that
+// arrives later is late money.
 //
-// Errors: conflict_state as CheckChange; service_unavailable with the reason NotEnded where
-// nobody knows whether the charge has ended. Then nothing changes.
+// Errors: conflict_state as CheckChange; service_unavailable with the reason NotEnded if it is not
+// known whether the charge has ended. Then nothing changes.
 func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change, error) {
 	if err := p.CheckChange(); err != nil {
 		return p, Change{}, err
@@ -258,7 +250,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 		return next, change, nil
 	case Lapsed, Missing, Awaiting:
 	default:
-		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not say that the charge has ended: the payment stays as it is; try again",
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that the charge has ended: the payment is unchanged; try again",
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p
@@ -268,5 +260,5 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	return next, change, nil
 }
 
-// WayChanged reports whether its shopper called it off to choose another way.
+// WayChanged reports whether its shopper called it off to choose another way to pay.
 func (p Payment) WayChanged() bool { return p.Canceled() && p.Failure.Decline == otherWay }

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// asked is a session that is not open yet: 25.50 USD.
+// asked is a session of 25.50 USD that is not open yet.
 func asked(t *testing.T) Session {
 	t.Helper()
 	return Session{ID: "ses_A", Scope: tenant.Scope{Merchant: "mer_a", Shop: "shp_a"}, Asked: money.New(2550, money.USD), Rate: rateOf(t, "1"),
@@ -49,7 +49,7 @@ func TestSessionIsWorthWhatAPaymentMayBe(t *testing.T) {
 		{money.New(-5, money.USD), "1", 0, problem.AmountInvalid},
 		{money.New(100_000_00, money.USD), "1", 100_000_00, ""},
 		{money.New(100_000_01, money.USD), "1", 0, problem.AmountAboveMaximum},
-		{money.New(1<<62, money.CLP), "0.0000001", 0, problem.AmountAboveMaximum}, // beyond every amount
+		{money.New(1<<62, money.CLP), "0.0000001", 0, problem.AmountAboveMaximum}, // too large to convert
 	} {
 		s := asked(t)
 		s.Asked, s.Rate = c.asked, rateOf(t, c.rate)
@@ -106,7 +106,7 @@ func TestVisitIsNotedUntilTheChoice(t *testing.T) {
 		}
 	}
 	if _, _, news := seen.Visit("", noon); news {
-		t.Error("a visit from nowhere is news")
+		t.Error("a visit without an address is news")
 	}
 }
 

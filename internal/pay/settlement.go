@@ -15,17 +15,17 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// SettlementPrefix starts a settlement's id.
+// SettlementPrefix begins a settlement's id.
 const SettlementPrefix = "STL-"
 
-// SettlementStatus is where a settlement stands (SETTLE-2).
+// SettlementStatus is the state of a settlement (SETTLE-2).
 type SettlementStatus string
 
 // States of a settlement.
 const (
-	BatchOpen   SettlementStatus = "open"   // it waits for its lines to be old enough
+	BatchOpen   SettlementStatus = "open"   // it waits until its lines are old enough
 	BatchClosed SettlementStatus = "closed" // its lines and totals are fixed, its money is available
-	BatchPaid   SettlementStatus = "paid"   // the payout behind it has been confirmed
+	BatchPaid   SettlementStatus = "paid"   // its payout is confirmed
 )
 
 // SettlementStatuses lists the states in order.
@@ -34,24 +34,23 @@ func SettlementStatuses() []SettlementStatus {
 }
 
 const (
-	// settlementGap is the least time between two closings: a merchant gets one
-	// batch a day, however many payments come of age meanwhile.
+	// settlementGap is the least time between two closings: a merchant gets at most one batch a
+	// day.
 	settlementGap = day
-	// restPause is how long a batch waits that could claim nothing although something
-	// is old enough.
+	// restPause is how long a batch waits if it could collect nothing although something is old
+	// enough.
 	restPause = time.Minute
-	// payoutTime is how long the sandbox's bank takes: then a closed batch is
-	// paid. In production the operator says so.
+	// payoutTime is how long the sandbox's bank takes to pay a closed batch. In production the
+	// operator confirms it.
 	payoutTime = day
 )
 
-// Settlement is a batch of a merchant's lines in one environment. There is one
-// open batch at a time: it is made once, and closing it opens the next.
+// Settlement is a batch of a merchant's lines in one environment. There is one open batch at a
+// time: closing it opens the next.
 //
-// A batch that is due claims lines, at most so many in one Change, until none
-// is left to claim; the last of these Changes closes it. A transfer is claimed
-// by at most one batch, whatever its time says, and a closed batch never
-// changes.
+// A due batch collects lines, a limited number in one Change, until none is left; the last of these
+// Changes closes it. Each transfer is collected by at most one batch, whatever its time, and a
+// closed batch never changes.
 type Settlement struct {
 	ID           string // STL-…, made from the merchant, the environment and the number
 	tenant.Scope        // without a shop: like the balance, it is the merchant's
@@ -62,41 +61,41 @@ type Settlement struct {
 	PeriodEnd    time.Time // captures up to here; zero until it begins to close
 	LastAt       time.Time // of its newest line
 	Totals
-	// What the lines add to pending, listed or not, and what was moved from
-	// pending to available for it, in USD cents. Carry is what the batches
-	// before left of the former: it is moved as soon as there is as much.
+	// Pending is what the lines, listed or not, add to pending. Moved is what was moved from
+	// pending to available for them. Carry is the rest of earlier batches, moved as soon as there
+	// is enough. In USD cents.
 	Pending, Moved, Carry int64
-	// Sums holds what all claimed transfers up to this batch's add to each
-	// account: a fee summary is the balances less those of an old batch.
+	// Sums is, for each account, the sum of all transfers collected up to and including this batch.
+	// The summary of fees is the balances less the Sums of an old batch.
 	Sums      ledger.Balances
-	At        Cursor // how far the claiming has come
+	At        Cursor // how far the collecting has come
 	Sequence  int64  // events so far
 	PDFAt     time.Time
-	Automatic bool   // its net is paid out by itself (PayoutLimits)
-	Payout    string // the withdrawal that does so, "" where there is none yet
+	Automatic bool   // its net is paid out automatically (PayoutLimits)
+	Payout    string // the withdrawal that pays it out, "" if there is none yet
 	PayoutWhy string // why there is none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	ClosedAt  time.Time
 	PaidAt    time.Time
-	DueAt     time.Time // open: when to look; then: the receipt, the sandbox's payout; zero when all is done
+	DueAt     time.Time // open: when to look; later: for the receipt, the sandbox's payout; zero when all is done
 }
 
-// Cursor is a place in the order in which lines are claimed: by kind and time.
-// At the time itself some may be claimed already, and others not.
+// Cursor is a place in the order in which lines are collected: by kind and time. At the time itself
+// some may be collected already, and others not.
 type Cursor struct {
 	Kind int // index of SettledKinds; after the last one, nothing is left
 	At   time.Time
 }
 
-// Done reports whether all kinds have been looked through.
+// Done reports whether all kinds have been searched.
 func (c Cursor) Done() bool { return c.Kind >= len(SettledKinds()) }
 
-// Next is the place at the beginning of the next kind.
+// Next is the start of the next kind.
 func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 
-// OpenSettlement returns the first batch of a merchant; it is looked at once.
-// The Once of the Change keeps it from being opened twice.
+// OpenSettlement returns the first batch of a merchant, due at once. The Once of the Change keeps
+// it from being opened twice.
 func OpenSettlement(m tenant.Merchant, live bool, now time.Time) Change {
 	scope := tenant.Scope{Merchant: m.ID, Live: live}
 	s := newSettlement(scope, 1, m.CreatedAt, now)
@@ -115,8 +114,8 @@ func newSettlement(scope tenant.Scope, number int64, start, now time.Time) Settl
 	}
 }
 
-// derivedID is an id that anybody makes alike from the same words: 48 bits of
-// time and 80 of a hash, in Crockford's base 32.
+// derivedID makes the same id from the same words, on every node: 48 bits of time and 80 of a hash,
+// in Crockford's base 32.
 func derivedID(prefix string, at time.Time, words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "|")))
 	var b [16]byte
@@ -128,20 +127,19 @@ func derivedID(prefix string, at time.Time, words ...string) string {
 	return prefix + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(b[:])
 }
 
-// Suffix is the id without its prefix; ids of what belongs to the settlement
-// are made from it.
+// Suffix is the id without its prefix. The ids of everything that belongs to the settlement are
+// made from it.
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
 
-// Look decides what to do with an open batch that is due. first is the time
-// of the oldest transfer that no batch has claimed, zero where there is none;
-// delay is the merchant's. The batch begins to close when that line is old
-// enough and the last closing is long enough ago; otherwise it is looked at
+// Look decides what to do with a due open batch. first is the time of the oldest transfer that no
+// batch has collected, zero if there is none; delay is the merchant's. The batch begins to close
+// when that transfer is old enough and the last closing is long enough ago. Otherwise it is due
 // again when that may be so.
 func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
-	if !s.PeriodEnd.IsZero() { // it was closing when somebody died
+	if !s.PeriodEnd.IsZero() { // a node died while closing it
 		return s, true
 	}
-	due := now.Add(delay) // what comes after this look is not old enough before
+	due := now.Add(delay) // transfers after this look are not old enough before that
 	if !first.IsZero() {
 		due = first.Add(delay)
 	}
@@ -163,8 +161,7 @@ func (s Settlement) written(now time.Time) Settlement {
 	return s
 }
 
-// Gather claims transfers for the batch and returns their lines. to is how far
-// the claiming has come with them.
+// Gather collects transfers for the batch and returns their lines. to is the new cursor.
 func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []SettlementLine) {
 	sums := make(ledger.Balances, len(s.Sums))
 	for account, amount := range s.Sums {
@@ -190,20 +187,19 @@ func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []Settlemen
 	return s, lines
 }
 
-// Continue writes lines of a batch that has more to claim. held are the
-// reserves of the days that the lines name, as they are.
+// Continue writes lines of a batch that has more to collect. held are the present reserves of the
+// days of the lines.
 func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, lease, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.DueAt = lease
 	return s, Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 
-// Rest keeps a batch open in which nothing is listed: there is nothing yet to
-// tell the merchant. What it claimed stays with it.
+// Rest keeps a batch open that has no listed lines, since there is nothing to report to the
+// merchant yet. What it collected stays with it.
 //
-// It is looked at again at once, and then waits for the oldest line that is left: one
-// may come of age in a moment. Where it could claim nothing it waits a little, or it
-// would be looked at without an end.
+// It is due again at once, and then waits for the oldest line that is left, since one may be old
+// enough in a moment. If it could collect nothing, it waits for restPause to avoid an endless loop.
 func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now time.Time) Change {
 	s = s.written(now)
 	s.PeriodEnd, s.At = time.Time{}, Cursor{}
@@ -213,13 +209,12 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 	return Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 
-// Close fixes the batch with its last lines, makes its money available, tells
+// Close fixes the batch with its last lines, makes its money available, makes an event for each of
 // the merchant's shops, and opens the next batch.
 //
-// Refunds draw on available first and then on pending, so what is moved is
-// what the lines left of pending, at most what is there: a refund that was
-// frozen while the batch closed is claimed by the next one, and the rest of
-// the sum is carried there with it.
+// Refunds draw from available first and then from pending. So the batch moves what the lines left
+// of pending, but not more than there is: a refund that was frozen while the batch closed is
+// collected by the next one, and the rest of the sum is carried there too.
 func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []tenant.Shop, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
@@ -241,8 +236,8 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	return s, change
 }
 
-// tell makes an event for each shop of the merchant: endpoints belong to
-// shops, a settlement to all of them.
+// tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
+// belongs to the merchant.
 func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
 	s.Sequence++
 	snapshot := s
@@ -257,8 +252,8 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 	return s, events
 }
 
-// Receipt keeps the PDF of a closed batch and tells that it is ready. Its payout follows by itself
-// where that was agreed.
+// Receipt stores the PDF of a closed batch and makes the event that it is ready. If automatic
+// payouts were agreed, its payout follows.
 func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic = now, automatic
@@ -284,10 +279,10 @@ func (s Settlement) wait() Settlement {
 	return s
 }
 
-// Pay notes that the payout behind a closed batch has been confirmed. It moves
-// no money: that has been available since the batch closed.
+// Pay records that the payout of a closed batch is confirmed. It moves no money: the money has been
+// available since the batch closed.
 //
-// Errors: conflict_state while it is open, settlement_already_paid.
+// Errors: conflict_state if it is open, settlement_already_paid.
 func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
 	switch s.Status {
 	case BatchOpen:
@@ -302,15 +297,15 @@ func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
 	return s, Change{Settlements: []Settlement{s}}, nil
 }
 
-// Document is a file that is kept as it was first made.
+// Document is a file that is stored once and never changes.
 type Document struct {
-	ID       string // of what it is about
+	ID       string // id of its object
 	Merchant string
 	Live     bool
 	Body     []byte
 }
 
-// holding is the reserves of the days that the lines name, with the lines.
+// holding returns the reserves of the days of the lines, changed by the lines.
 func holding(s tenant.Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
 	amounts := map[time.Time]int64{}
 	for _, l := range lines {
@@ -326,24 +321,24 @@ func holding(s tenant.Scope, lines []SettlementLine, held map[string]Reserve, no
 	return list
 }
 
-// Why the net of a settlement is not paid out by itself yet.
+// Why a settlement's net is not paid out automatically yet.
 const (
 	WaitsMinimum Unpayable = "below_minimum"
 	WaitsDay     Unpayable = "payout_day"
 	WaitsWallet  Unpayable = "no_wallet"
 )
 
-// payoutLook is how soon a settlement whose payout is under way is looked at again, and payoutAgain
-// one whose payout could not be made.
+// payoutLook is the pause before a settlement whose payout is under way is looked at again.
+// payoutAgain is the pause after a payout that could not be made.
 const (
 	payoutLook  = 15 * time.Second
 	payoutAgain = time.Hour
 )
 
-// weekdays are the days that terms name.
+// weekdays are the names of days in PayoutLimits.Days.
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// checkDays says what is wrong with days on which payouts are made.
+// checkDays checks a list of days on which payouts are made.
 //
 // Errors: invalid_request.
 func checkDays(days string) error {
@@ -358,13 +353,13 @@ func checkDays(days string) error {
 	return nil
 }
 
-// PayoutDay reports whether payouts are made on the day of a moment, UTC.
+// PayoutDay reports whether payouts are made on the day of a time, in UTC.
 func (l PayoutLimits) PayoutDay(at time.Time) bool {
 	return l.Days == "" || slices.Contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
 }
 
-// Owed is the sum of settlements' nets, in USD cents, of those that are to be paid out by themselves
-// and are not.
+// Owed is the sum of the nets, in USD cents, of the settlements that are to be paid out
+// automatically and are not paid yet.
 func Owed(list []Settlement) (sum int64, of []Settlement) {
 	for _, s := range list {
 		if s.Status == BatchClosed && s.Automatic && s.Payout == "" && !s.PDFAt.IsZero() {
@@ -375,7 +370,7 @@ func Owed(list []Settlement) (sum int64, of []Settlement) {
 	return sum, of
 }
 
-// PaidBy is settlements whose nets a withdrawal pays out.
+// PaidBy returns the settlements with the withdrawal that pays out their nets.
 func PaidBy(of []Settlement, withdrawal string, now time.Time) []Settlement {
 	list := make([]Settlement, 0, len(of))
 	for _, s := range of {
@@ -386,8 +381,8 @@ func PaidBy(of []Settlement, withdrawal string, now time.Time) []Settlement {
 	return list
 }
 
-// Unpaid notes why a settlement's payout is not made, and when somebody looks again: of what is below
-// the minimum, with the next settlement.
+// Unpaid records why a settlement's payout is not made, and when to look again. A payout below the
+// minimum waits for the next settlement.
 func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
 	s = s.written(now)
 	s.PayoutWhy, s.DueAt = string(why), now.Add(payoutAgain)
@@ -400,14 +395,14 @@ func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
 	return Change{Settlements: []Settlement{s}}
 }
 
-// ByHand ends that a settlement's payout follows by itself: the merchant withdraws.
+// ByHand ends the automatic payout of a settlement: the merchant withdraws.
 func (s Settlement) ByHand(now time.Time) Change {
 	s = s.written(now)
 	s.Automatic = false
 	return Change{Settlements: []Settlement{s.wait()}}
 }
 
-// PayoutIs applies how the withdrawal stands that pays settlements out.
+// PayoutIs applies the state of a withdrawal to the settlements that it pays out.
 func PayoutIs(w Withdrawal, of []Settlement, now time.Time) (Change, error) {
 	var change Change
 	for _, s := range of {
@@ -418,13 +413,13 @@ func PayoutIs(w Withdrawal, of []Settlement, now time.Time) (Change, error) {
 		case w.Open():
 			s = s.written(now)
 			s.DueAt = now.Add(payoutLook)
-		case !w.CompletedAt.IsZero(): // what came back later was paid all the same
+		case !w.CompletedAt.IsZero(): // the money may have come back later, but it was paid
 			paid, _, err := s.Pay(now)
 			if err != nil {
 				return change, err
 			}
 			s = paid
-		default: // the money is back; the next settlement's payout has it
+		default: // the money is back; the next settlement's payout includes it
 			s = s.written(now)
 			s.Payout, s.PayoutWhy, s.DueAt = "", w.FailureCode, time.Time{}
 			if s.PayoutWhy == "" {

@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// books are a merchant's transfers, balances, settlements and reserves, as a
-// store would keep them.
+// books has a merchant's transfers, balances, settlements and reserves, as a store would keep them.
 type books struct {
 	t         *rapid.T
 	now       time.Time
@@ -30,7 +29,7 @@ type books struct {
 	reserves  map[string]Reserve
 	captured  map[string]time.Time
 	withdrawn int64
-	meanwhile func() // happens while a batch closes, once
+	meanwhile func() // runs once while a batch closes
 }
 
 func newBooks(t *rapid.T) *books {
@@ -72,7 +71,7 @@ func (b *books) apply(c Change) {
 	}
 }
 
-// unclaimed lists what the batch may claim, at most limit after the cursor.
+// unclaimed lists the transfers that the batch may collect, at most limit after the cursor.
 func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled, Cursor) {
 	var list []Unsettled
 	kinds := SettledKinds()
@@ -92,7 +91,7 @@ func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled,
 	return list, at
 }
 
-// givenBack is what refunds that no settlement has claimed took of a day's reserve.
+// givenBack is what refunds that no settlement has collected took of a day's reserve.
 func (b *books) givenBack(r Reserve) (given int64) {
 	for _, u := range b.transfers {
 		if _, done := b.claimed[u.ID]; !done && u.Kind != ledger.Capture && u.Payment != "" && DayOf(u.Captured).Equal(r.Day) {
@@ -102,7 +101,7 @@ func (b *books) givenBack(r Reserve) (given int64) {
 	return given
 }
 
-// work is what the loops do at a moment.
+// work does what the loops do at a time.
 func (b *books) work(chunk int) {
 	for _, id := range slices.Sorted(maps.Keys(b.reserves)) {
 		r := b.reserves[id]
@@ -154,7 +153,7 @@ func (b *books) work(chunk int) {
 	}
 }
 
-// prove checks what must hold at any moment.
+// prove checks what must be true at any moment.
 func (b *books) prove() {
 	net := map[string]int64{}
 	for id, lines := range b.lines {
@@ -182,7 +181,7 @@ func (b *books) prove() {
 	if b.balances[ledger.Pending] < 0 || b.balances[ledger.Reserve] < 0 {
 		b.t.Fatalf("balances %v", b.balances)
 	}
-	// What was earned and is not settled yet, and what was, is all there is.
+	// All lines, settled or not, add up to all the money.
 	for _, u := range b.transfers {
 		if id, done := b.claimed[u.ID]; bookings[u.Kind].apart || done && id != b.batch.ID {
 			continue
@@ -242,7 +241,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				paid = append(paid, p)
 			case 3, 4:
 				refund(fmt.Sprintf("CLM-%03d", i))
-			case 5: // so that refunds draw on pending
+			case 5: // so that refunds draw from pending
 				b.withdrawn += b.balances[ledger.Available]
 				b.balances[ledger.Available] = 0
 			case 6, 7:
@@ -261,8 +260,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 		for _, at := range slices.Sorted(maps.Keys(open)) {
 			end(at, ClaimApproved)
 		}
-		// Nothing happens any more: all of it becomes available, and the reserve
-		// is released.
+		// Nothing happens any more: all money becomes available, and the reserve is released.
 		for range 130 {
 			b.now = b.now.Add(day)
 			b.work(3)
@@ -325,8 +323,8 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 	}
 }
 
-// A batch that claimed what nobody lists looks again at once: a payment may come of
-// age in a moment, and would else wait its delay once more.
+// A batch that collected only unlisted lines looks again at once. Otherwise a payment that is old
+// enough in a moment would wait for another delay.
 func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	o := order(t, cardRail(), 10000)
 	p, err := Create(o, noon)
@@ -356,7 +354,7 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(delay)) {
 		t.Errorf("with nothing left it waits until %s", next.DueAt)
 	}
-	// Where there was nothing to claim it does not spin.
+	// If there was nothing to collect, it does not loop without pause.
 	if again := gathered.Rest(nil, nil, now).Settlements[0].DueAt; !again.After(now) || again.After(now.Add(time.Hour)) {
 		t.Errorf("nothing claimed: it is looked at again %v later", again.Sub(now))
 	}
@@ -397,7 +395,7 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	}
 	r, shut := r.Close(want)
 	if len(shut.Transfers) != 0 || len(shut.Floors) != 1 || !r.Closed() || r.DueAt.After(want) {
-		t.Errorf("closing moves %v under %v and leaves %+v", shut.Transfers, shut.Floors, r)
+		t.Errorf("closing moves %v with the floors %v and leaves %+v", shut.Transfers, shut.Floors, r)
 	}
 	change := r.Release(100, ledger.Balances{ledger.Reserve: 700}, want.Add(time.Hour)) // a refund that is not settled
 	if got := change.Transfers[0].Amount(ledger.Available); got != 700 || change.Reserves[0].DueAt.IsZero() {
@@ -409,7 +407,7 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	}
 }
 
-// Every kind of transfer has its place in what the merchant sees.
+// Every kind of transfer has its row in bookings.
 func TestEveryKindIsBooked(t *testing.T) {
 	for _, k := range ledger.Kinds() {
 		b, ok := bookings[k]

@@ -8,10 +8,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// WalletPrefix begins the id of every wallet.
+// WalletPrefix begins the id of a wallet.
 const WalletPrefix = "wal_"
 
-// WalletType says what a wallet's destination is.
+// WalletType is the type of a wallet's destination.
 type WalletType string
 
 // The two types (PAYOUT-1).
@@ -35,12 +35,12 @@ func WalletStatuses() []WalletStatus {
 	return []WalletStatus{WalletPending, WalletActive, WalletDisabled}
 }
 
-// WalletCoolDown is how long a new wallet cannot be paid to, so that who stole
-// a key cannot empty the balance before its owner notices the new wallet.
+// WalletCoolDown is how long a new wallet cannot be paid to. So the thief of a key cannot empty the
+// balance before the owner notices the new wallet.
 const WalletCoolDown = 24 * time.Hour
 
-// Wallet is where a merchant's withdrawals are paid to. Its destination never
-// changes and is kept encrypted.
+// Wallet is where a merchant's withdrawals are paid to. Its destination never changes, and is
+// encrypted.
 type Wallet struct {
 	ID string // wal_…
 	tenant.Scope
@@ -49,31 +49,31 @@ type Wallet struct {
 	Type        WalletType
 	Currency    string // ISO 4217, or a token such as USDT
 	Network     string
-	Sealed      []byte   // the destination, bound to Secret
-	Holder      []byte   // who it belongs to, bound to HolderSecret; nil where nobody told
-	Known       []string // which of the holder's fields are known
-	Masked      string   // what is shown of it
+	Sealed      []byte   // the destination, encrypted, bound to Secret
+	Holder      []byte   // the beneficiary, encrypted, bound to HolderSecret; nil if none was given
+	Known       []string // the fields of the beneficiary that are known
+	Masked      string   // the part of the destination that is shown
 	Fingerprint string   // keyed hash of network and destination
-	Default     bool     // where a withdrawal goes that names no wallet
+	Default     bool     // withdrawals go here if they name no wallet
 	Status      WalletStatus
 	ActiveAt    time.Time // the end of the cool-down
-	DueAt       time.Time // when somebody has to end it; zero once it has ended
+	DueAt       time.Time // when a node has to end the cool-down; zero once it has ended
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
-// Secret names what the sealed destination belongs to: moved to another row or
-// tenant it does not open.
+// Secret names what the encrypted destination belongs to: moved to another row or tenant, it cannot
+// be decrypted.
 func (w Wallet) Secret() string {
 	return "wallet/" + w.Merchant + "/" + w.Shop + "/" + string(w.Environment()) + "/" + w.ID
 }
 
-// HolderSecret is Secret for who the wallet belongs to.
+// HolderSecret is Secret for the beneficiary.
 func (w Wallet) HolderSecret() string { return w.Secret() + "/holder" }
 
-// Open adds a new wallet, which is active after a cool-down; none makes it so
-// at once. A default one takes the place of the one before. Each shop of the merchant is told:
-// the balance is the merchant's, and who took a key of one would add a wallet of his own.
+// Open adds a new wallet, which becomes active after coolDown; zero: at once. A new default
+// replaces the one before. Each shop of the merchant gets the event: the balance is the merchant's,
+// and the thief of one shop's key could add a wallet.
 func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop, now time.Time) (Wallet, Change) {
 	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
 	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
@@ -82,7 +82,7 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop
 	}
 	var change Change
 	if before == nil {
-		w.Default = true // a shop's only wallet
+		w.Default = true // the shop's first wallet is its default
 	} else if w.Default {
 		other := before.next(now)
 		other.Default = false
@@ -99,21 +99,21 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop
 	return w, change
 }
 
-// Unpayable is why a wallet cannot be paid to.
+// Unpayable is why a wallet cannot be paid to, or why a withdrawal waits.
 type Unpayable string
 
 // The reasons (PAYOUT-2).
 const (
-	Payable             Unpayable = "" // it can
+	Payable             Unpayable = "" // it can be paid to
 	UnpayableDisabled   Unpayable = "disabled"
 	UnpayableCoolDown   Unpayable = "cool_down"
 	UnpayableUnverified Unpayable = "kyc_required"
-	UnpayableNoAccount  Unpayable = "no_payout_account"      // the operator has none that pays out to it
-	UnpayableIncomplete Unpayable = "beneficiary_incomplete" // the accounts that would need to know more of the holder
-	UnpayableNoRate     Unpayable = "no_rate"                // of its currency, or one that is too old
+	UnpayableNoAccount  Unpayable = "no_payout_account"      // no payout account of the operator serves it
+	UnpayableIncomplete Unpayable = "beneficiary_incomplete" // its accounts need to know more about the beneficiary
+	UnpayableNoRate     Unpayable = "no_rate"                // no rate for its currency, or it is too old
 )
 
-// Unpayable is why the wallet by itself cannot be paid to.
+// Unpayable is why the wallet itself cannot be paid to.
 func (w Wallet) Unpayable(now time.Time) Unpayable {
 	switch {
 	case w.Status == WalletDisabled:
@@ -124,13 +124,13 @@ func (w Wallet) Unpayable(now time.Time) Unpayable {
 	return Payable
 }
 
-// Usable reports whether withdrawals may go to the wallet. One whose cool-down
-// has passed is, whether or not somebody has written so yet.
+// Usable reports whether withdrawals may go to the wallet. A wallet whose cool-down has passed is
+// usable, even if that was not written yet.
 func (w Wallet) Usable(now time.Time) bool {
 	return w.Status == WalletActive || w.Status == WalletPending && !now.Before(w.ActiveAt)
 }
 
-// Activate ends the cool-down. It reports whether there was one to end.
+// Activate ends the cool-down. It reports whether there was one.
 func (w Wallet) Activate(now time.Time) (Change, bool) {
 	if w.Status != WalletPending {
 		return Change{}, false
@@ -140,8 +140,7 @@ func (w Wallet) Activate(now time.Time) (Change, bool) {
 	return Change{Wallets: []Wallet{w}}, true
 }
 
-// Disable ends a wallet for good; its row stays. It reports whether there was
-// something to end.
+// Disable ends a wallet for good; its row stays. It reports whether the wallet changed.
 func (w Wallet) Disable(now time.Time) (Change, bool) {
 	if w.Status == WalletDisabled {
 		return Change{}, false
@@ -157,10 +156,10 @@ func (w Wallet) next(now time.Time) Wallet {
 	return w
 }
 
-// Beneficiary is who a wallet belongs to, as far as the merchant told. Secret; not to be logged.
+// Beneficiary is who a wallet belongs to, as the merchant wrote it. It is secret: do not log it.
 type Beneficiary struct {
 	Name        string `json:"name,omitempty"`        // of the person or the company, as the bank knows it
-	Document    string `json:"document,omitempty"`    // tax id: letters and digits alone
+	Document    string `json:"document,omitempty"`    // tax id: only letters and digits
 	Bank        string `json:"bank,omitempty"`        // the bank's code in its country
 	Branch      string `json:"branch,omitempty"`      // digits
 	AccountType string `json:"accountType,omitempty"` // checking or savings
@@ -168,10 +167,10 @@ type Beneficiary struct {
 	Country     string `json:"country,omitempty"` // of the bank, ISO 3166 alpha-3
 }
 
-// HolderField names what some destinations need of a beneficiary.
+// HolderField is a field of the beneficiary that some destinations need.
 type HolderField string
 
-// The fields, called as in the API.
+// The fields, named as in the API.
 const (
 	HolderName     HolderField = "holderName"
 	HolderDocument HolderField = "holderDocument"

@@ -13,16 +13,16 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// WithdrawalPrefix begins the id of every withdrawal.
+// WithdrawalPrefix begins the id of a withdrawal.
 const WithdrawalPrefix = "wdr_"
 
-// WithdrawalStatus is where a withdrawal stands.
+// WithdrawalStatus is the state of a withdrawal.
 type WithdrawalStatus string
 
 // States of a withdrawal (PAYOUT-3).
 const (
-	WithdrawalPending    WithdrawalStatus = "pending"    // may be cancelled
-	WithdrawalProcessing WithdrawalStatus = "processing" // the payout provider has it, or nobody knows
+	WithdrawalPending    WithdrawalStatus = "pending"    // may be canceled
+	WithdrawalProcessing WithdrawalStatus = "processing" // the payout provider has it, or may have it
 	WithdrawalDone       WithdrawalStatus = "completed"
 	WithdrawalRefused    WithdrawalStatus = "failed"
 	WithdrawalCanceled   WithdrawalStatus = "canceled"
@@ -33,8 +33,7 @@ func WithdrawalStatuses() []WithdrawalStatus {
 	return []WithdrawalStatus{WithdrawalPending, WithdrawalProcessing, WithdrawalDone, WithdrawalRefused, WithdrawalCanceled}
 }
 
-// WithdrawalHold is how long a withdrawal stays pending, and can be cancelled,
-// before it is sent.
+// WithdrawalHold is how long a withdrawal stays pending, and can be canceled, before it is sent.
 func WithdrawalHold(live bool) time.Duration {
 	if live {
 		return 10 * time.Minute
@@ -52,23 +51,23 @@ type Withdrawal struct {
 	Status      WithdrawalStatus
 	Amount      int64 // USD cents that left available, the fee included
 	Fee         int64 // USD cents
-	Conversion        // what arrives
+	Conversion        // the amount that arrives
 	Provider    string
 	ProviderRef string
-	Batch       string       // whose file it leaves in, "" where it does not
-	Float       money.Amount // what it takes of its account's float, while it is sent or paid; zero where none is kept
-	BankRef     string       // what the bank calls it, where that is another word than ProviderRef
-	Why         string       // why it went there: for the operator
+	Batch       string       // the batch whose file it leaves in, "" if none
+	Float       money.Amount // what it takes of its account's float while it is sent or paid; zero if no float is kept
+	BankRef     string       // the bank's name of it, if that differs from ProviderRef
+	Why         string       // why it went to this account: for the operator
 	Passed      []string     // accounts that were passed over, and why
-	Checks      int          // how often the provider was asked since it was sent
-	Accepted    bool         // it said that it has it
-	Found       bool         // its own list has it, from before a restore: it was not sent since
-	Said        string       // what it answered last, where that decided nothing: for the operator
+	Checks      int          // queries since it was sent
+	Accepted    bool         // the provider confirmed that it has it
+	Found       bool         // it is in the account's own list, from before a restore, and was not sent since
+	Said        string       // its last answer that decided nothing: for the operator
 	Flight
-	Round          int             // how many accounts proved before that they did not pay it
+	Round          int             // number of accounts that proved before that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
-	ApprovedBy     string          // the operator who let it pass the limits
-	Waiting        string          // why it is not sent though it is due, "" where it is not
+	ApprovedBy     string          // the operator who approved it beyond the limits
+	Waiting        string          // why it is due and not sent, or ""
 	FailureCode    string
 	FailureMessage string
 	Sequence       int64 // events so far
@@ -80,7 +79,7 @@ type Withdrawal struct {
 	FailedAt       time.Time
 }
 
-// Net is what arrives, in USD cents.
+// Net is the amount that is paid out, in USD cents.
 func (w Withdrawal) Net() int64 { return w.Amount - w.Fee }
 
 // Open reports whether its money is in transit.
@@ -91,10 +90,10 @@ func (w Withdrawal) Open() bool {
 // suffix is the withdrawal's id without its prefix.
 func (w Withdrawal) suffix() string { return strings.TrimPrefix(w.ID, WithdrawalPrefix) }
 
-// Transfers is where the ids of the withdrawal's transfers are: from first on, and
-// before after.
+// Transfers returns the range of the ids of the withdrawal's transfers: first is inclusive, after
+// exclusive.
 func (w Withdrawal) Transfers() (first, after string) {
-	return "tr_" + w.suffix() + "-", "tr_" + w.suffix() + "." // which follows the hyphen
+	return "tr_" + w.suffix() + "-", "tr_" + w.suffix() + "." // the dot follows the hyphen in the order of characters
 }
 
 // WithdrawalOf returns the withdrawal that a transfer belongs to.
@@ -107,11 +106,11 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 	return "", false
 }
 
-// Withdraw takes an amount of USD, fee included, out of available and puts it
-// in transit. id is the new withdrawal's. into is what the rest of it arrives as.
+// Withdraw takes an amount of USD, fee included, out of available and puts it in transit. id is the
+// new withdrawal's. into is the converted net.
 //
-// Errors: conflict_state for a wallet that cannot be paid to,
-// amount_below_minimum for an amount that the fee uses up, balance_insufficient.
+// Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
+// that does not exceed the fee, balance_insufficient.
 func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
@@ -127,7 +126,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
 	}
 	if amount.Minor > have[ledger.Available] {
-		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than what is available: withdraw at most %s", amount.Minor, have[ledger.Available])
+		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance: withdraw at most %s", amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
@@ -143,14 +142,14 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Convers
 	}, nil
 }
 
-// Created is the withdrawal as the reply to its creation showed it.
+// Created is the withdrawal as its creation returned it.
 func (w Withdrawal) Created() Withdrawal {
 	w.Status, w.FailureCode, w.FailureMessage, w.Waiting = WithdrawalPending, "", "", ""
 	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
 	return w
 }
 
-// Cancel gives a withdrawal back that was not sent yet.
+// Cancel returns the money of a withdrawal that was not sent yet.
 //
 // Errors: conflict_state.
 func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
@@ -163,8 +162,8 @@ func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{w.giveBack(now)}}, nil
 }
 
-// Send notes that the account is about to be called. From here the money may
-// have left, whatever we see of it: only the provider's word ends it.
+// Send records that the account is about to be called. From here the money may have left, so only
+// the provider's answer ends the withdrawal.
 func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, Change) {
 	w = w.next(now)
 	w.Flight = w.begin(by)
@@ -182,14 +181,13 @@ func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, 
 	return w, change
 }
 
-// Refuse ends a withdrawal that was not sent, for a reason of our own.
+// Refuse ends a withdrawal that was not sent, for our own reason.
 func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Change) {
 	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
 }
 
-// Heard is Resolve for what came of a call, or of a question, about the withdrawal as it
-// stood then. Once it was sent again, only that it was taken counts: of two calls one may
-// be refused.
+// Heard is Resolve for the answer to a call or query about the withdrawal as it stood then. If it
+// was sent again since, only "accepted" or better counts: one of two calls may be refused.
 func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
 	if then.Round != w.Round || then.Batch != w.Batch || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
@@ -197,9 +195,8 @@ func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (With
 	return w.Resolve(o, now)
 }
 
-// Resolve applies what the provider says of a withdrawal that was sent. It
-// reports whether there was something to apply: a withdrawal that has ended
-// stays as it is.
+// Resolve applies a provider's answer to a withdrawal that was sent. It reports whether there was
+// something to apply. A withdrawal that has ended does not change.
 func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
 	if w.Status != WithdrawalProcessing {
 		return w, Change{}, false
@@ -208,7 +205,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 		w.ProviderRef = o.ProviderRef
 	}
 	if w.misfits(o) {
-		o.Kind = PayoutUnknown // it is not ours, or not as we wanted it: a person looks
+		o.Kind = PayoutUnknown // it is not ours, or differs from our request: a person must look
 	}
 	switch o.Kind {
 	case PayoutPaid:
@@ -217,7 +214,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	case PayoutRejected:
 		next, change := w.fail(o, now)
 		return next, change, true
-	case PayoutReturned: // it was on its way and came back, and nobody told that it had arrived
+	case PayoutReturned: // it came back before it was reported as arrived
 		next, change := w.fail(o, now)
 		return next, change, true
 	case PayoutUnavailable:
@@ -230,7 +227,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	w.Checks++
 	w.DueAt = now.Add(pause(w.Checks))
 	if o.Kind == PayoutHeld {
-		w.DueAt = now.Add(heldPause) // nobody is asked
+		w.DueAt = now.Add(heldPause) // no provider is queried
 	}
 	if o.CheckAt.After(now) && o.CheckAt.Before(w.DueAt) {
 		w.DueAt = o.CheckAt
@@ -238,11 +235,11 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// heldPause is how often somebody looks at what a person pays.
+// heldPause is how often a payout that a person pays is looked at.
 const heldPause = 6 * time.Hour
 
-// pause is how long to wait before the provider is asked again: 15 seconds at
-// first, twice as long each time, five minutes at most.
+// pause is how long to wait before the next query: 15 seconds at first, doubling up to five
+// minutes.
 func pause(checks int) time.Duration {
 	return min(15*time.Second<<min(checks-1, 10), 5*time.Minute)
 }
@@ -272,7 +269,7 @@ func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
-// giveBack returns all of it, the fee too.
+// giveBack returns all of the money, the fee included.
 func (w Withdrawal) giveBack(now time.Time) ledger.Transfer {
 	return w.transfer("back", ledger.WithdrawalReversal, now,
 		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
@@ -280,8 +277,8 @@ func (w Withdrawal) giveBack(now time.Time) ledger.Transfer {
 	)
 }
 
-// transfer has an id made from the withdrawal's, so that no step can be booked
-// twice.
+// transfer books a step of the withdrawal. Its id is made from the withdrawal's, so no step can be
+// booked twice.
 func (w Withdrawal) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
 		ID: "tr_" + w.suffix() + "-" + step, Merchant: w.Merchant, Live: w.Live, Kind: kind,
@@ -305,7 +302,7 @@ func (w Withdrawal) event(t hook.EventType, before WithdrawalStatus, now time.Ti
 	}
 }
 
-// String tells the withdrawal in a failing test.
+// String describes the withdrawal in failing tests.
 func (w Withdrawal) String() string {
 	return fmt.Sprintf("%s v%d %s %s (fee %s) to %s %s", w.ID, w.Version, w.Status, money.New(w.Amount, money.USD),
 		money.New(w.Fee, money.USD), w.Wallet, w.FailureCode)

@@ -20,25 +20,24 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// NewAccount is what a provider account is opened with.
+// NewAccount describes a provider account to be opened.
 type NewAccount struct {
-	ID          string // "": one is made
+	ID          string // "": an id is made
 	Adapter     string
 	Live        bool
 	Merchant    string // "" for all
 	BaseURL     string
 	Credentials map[string]string
-	Rails       []string // none: all that the adapter has
+	Rails       []string // none: all rails of the adapter
 	Terms       []acquirer.RailTerms
 	Priority    int
 	Disabled    bool
 }
 
-// Add opens a provider account; running servers use it within seconds.
-// Nobody is called.
+// Add opens a provider account. Running servers use it within seconds. No provider is called.
 //
-// Errors: invalid_request for what is wrong with it, conflict_state for an id that
-// was used. None of them holds a credential.
+// Errors: invalid_request for invalid settings, conflict_state for an id that was used before. No
+// error contains a credential.
 func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account acquirer.Account, err error) {
 	now := ac.Now()
 	if n.ID == "" {
@@ -61,7 +60,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	err = base.Again(func() error {
 		_, err := ac.Store.Accounts.Get(ctx, n.ID)
 		if err == nil {
-			return &problem.Error{Code: problem.ConflictState, Param: "id", Message: "there is, or was, an account " + n.ID + ": an id is used once",
+			return &problem.Error{Code: problem.ConflictState, Param: "id", Message: "the account id " + n.ID + " is or was in use: choose another id",
 				Details: problem.Details{Reason: "id_taken"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -81,15 +80,14 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	return account, nil
 }
 
-// check says what is wrong with an account that the account's own words
-// do not tell.
+// check validates an account by data outside of it: the adapter, the merchant, the credentials.
 //
 // Errors: invalid_request.
 func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credentials map[string]string) error {
 	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
-	if err := account.Check(); err != nil { // before the id is made part of anything
+	if err := account.Check(); err != nil { // before the id becomes part of anything
 		return err
 	}
 	adapter, err := ac.providers.Adapter(account.Adapter)
@@ -121,7 +119,7 @@ func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credent
 	return err
 }
 
-// checkRails says which rails an account has that its adapter lacks.
+// checkRails returns an error that lists the account's rails which its adapter lacks.
 func checkRails(adapter provider.Adapter, account acquirer.Account) error {
 	var wrong []problem.Issue
 	check := func(path, rail string) {
@@ -141,7 +139,7 @@ func checkRails(adapter provider.Adapter, account acquirer.Account) error {
 	return problem.Invalid(wrong...)
 }
 
-// checkTerms refuses limits that would bound nothing: what is paid out is bounded in USD.
+// checkTerms refuses limits that would limit nothing: limits on payouts must be in USD.
 func checkTerms(adapter provider.Adapter, account acquirer.Account) error {
 	if adapter.OpenPayouts == nil {
 		return nil
@@ -150,24 +148,24 @@ func checkTerms(adapter provider.Adapter, account acquirer.Account) error {
 	for i, t := range account.Terms {
 		for n, l := range t.Limits {
 			if l.Currency != money.USD {
-				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on what is paid out are in USD, and not in " + string(l.Currency)})
+				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on payouts must be in USD, not in " + string(l.Currency)})
 			}
 		}
 	}
 	return problem.Invalid(wrong...)
 }
 
-// invalid is what is wrong with one field.
+// invalid is the error for one invalid field.
 func invalid(path, message string) error {
 	return problem.Invalid(problem.Issue{Path: path, Message: message})
 }
 
-// AuditAccount is the entry of an act on an account.
+// AuditAccount is the audit entry of an act on an account.
 func (ps *Providers) AuditAccount(by audit.Actor, act audit.Act, account acquirer.Account, details map[string]string) []audit.Entry {
 	return ps.Audited(by, account.Scope(), act, account.ID, details)
 }
 
-// terms tells an account's settings for the audit log, without its credentials.
+// terms lists an account's settings for the audit log, without its credentials.
 func terms(account acquirer.Account) map[string]string {
 	told := map[string]string{"adapter": account.Adapter, "priority": strconv.Itoa(account.Priority), "status": string(account.Status)}
 	if len(account.Rails) > 0 {
@@ -189,7 +187,7 @@ func terms(account acquirer.Account) map[string]string {
 	return told
 }
 
-// change decides about an account and writes what came of it.
+// change decides about an account and writes the result.
 func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act audit.Act, decide func(acquirer.Account) (acquirer.Account, map[string]string, error)) (acquirer.Account, error) {
 	done, err := base.Decide(func() (acquirer.Account, error) {
 		account, err := ac.Store.Accounts.Get(ctx, id)
@@ -211,7 +209,7 @@ func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act a
 	return done, nil
 }
 
-// Edit changes an account's settings. edit may refuse what it is given.
+// Edit changes an account's settings. edit may return an error.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
 func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit func(acquirer.Account) (acquirer.Account, error)) (acquirer.Account, error) {
@@ -238,14 +236,13 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 	})
 }
 
-// Rotate puts new credentials in place of those named; the others stay.
-// Calls under way end with the old ones, and notifications signed with those are
-// taken for acquirer.AccountGrace.
+// Rotate replaces the given credentials and keeps the others. Calls under way finish with the old
+// ones, and notifications signed with the old ones are accepted for acquirer.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
 func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (acquirer.Account, error) {
 	if len(credentials) == 0 {
-		return acquirer.Account{}, invalid("credentials", "no credential was given: nothing is changed")
+		return acquirer.Account{}, invalid("credentials", "no credential was given: nothing was changed")
 	}
 	return ac.change(ctx, by, id, audit.ProviderRotated, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
 		refuse := func(err error) (acquirer.Account, map[string]string, error) {
@@ -265,7 +262,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		}
 		named := slices.Sorted(maps.Keys(credentials))
 		maps.Copy(present, credentials)
-		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an optional one is given up
+		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an empty value removes an optional one
 		if err := ac.check(ctx, account, present); err != nil {
 			return refuse(err)
 		}
@@ -278,7 +275,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 	})
 }
 
-// ForgetCredentials deletes credentials that were rotated out and count no more.
+// ForgetCredentials deletes rotated credentials after their grace period.
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 	list, err := ac.Store.Accounts.List(ctx)
 	for _, account := range list {
@@ -295,9 +292,9 @@ func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 	return err
 }
 
-// Enable lets an account take new charges, or no more of them.
+// Enable sets whether an account takes new charges.
 //
-// Errors: store.ErrNotFound, conflict_state for one that was removed.
+// Errors: store.ErrNotFound, conflict_state for a removed account.
 func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bool) (acquirer.Account, error) {
 	act, status := audit.ProviderEnabled, acquirer.AccountEnabled
 	if !on {
@@ -316,9 +313,9 @@ func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bo
 	})
 }
 
-// Remove takes an account out of use for good.
+// Remove removes an account for good.
 //
-// Errors: store.ErrNotFound, conflict_state: it has open payments, unless force.
+// Errors: store.ErrNotFound, conflict_state if it has open payments, unless force is set.
 func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force bool) (acquirer.Account, error) {
 	return ac.change(ctx, by, id, audit.ProviderRemoved, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
 		open, err := ac.Store.Accounts.OpenAt(ctx, id)
@@ -330,20 +327,20 @@ func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force
 	})
 }
 
-// Proof is what a provider said of an account's credentials.
+// Proof is the result of checking an account's credentials.
 type Proof string
 
-// The proofs.
+// The results.
 const (
 	ProofWorks    Proof = "works"
 	ProofFails    Proof = "fails"
-	ProofUnproved Proof = "unproved" // the adapter has no call that costs nothing
+	ProofUnproved Proof = "unproved" // the adapter has no call that is free of charge
 )
 
-// Prove asks the provider whether an account's credentials work, with a
-// call that costs nothing. The problem is why they do not, "" when they do.
+// Prove checks an account's credentials with a call that is free of charge. problem says why they
+// do not work, "" if they do.
 //
-// Errors: store.ErrNotFound, conflict_state for one that was removed.
+// Errors: store.ErrNotFound, conflict_state for a removed account.
 func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem string, err error) {
 	account, err := ac.Store.Accounts.Get(ctx, id)
 	if err != nil {
@@ -362,7 +359,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	}
 	checker, ok := client.(provider.Checker)
 	if !ok {
-		return ProofUnproved, "this adapter has no call that proves credentials", nil
+		return ProofUnproved, "this adapter has no call that checks credentials", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
@@ -372,20 +369,19 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	return ProofWorks, "", nil
 }
 
-// AccountStatus is a provider account for the operator.
+// AccountStatus is a provider account as the operator sees it.
 type AccountStatus struct {
 	acquirer.Account
-	On     []string // the rails that it takes payments by
-	Fields []string // the names of the credentials that it has
-	Broken string   // why it cannot be used, "" when it can
-	// PaysOut says that withdrawals are paid from it, and that it takes no payments.
+	On     []string // the rails on which it takes payments
+	Fields []string // the names of its credentials
+	Broken string   // why it cannot be used, "" if it can
+	// PaysOut: withdrawals are paid from it, and it takes no payments.
 	PaysOut bool
-	// NotificationURL is where its provider is to send notifications, "" where it sends none.
+	// NotificationURL is where its provider must send notifications, "" if it sends none.
 	NotificationURL string
 }
 
-// Accounts lists the provider accounts for the operator, without the removed
-// ones unless all.
+// Accounts lists the provider accounts for the operator. Removed ones are listed only with all.
 func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
 	list, err := ps.Store.Accounts.List(ctx)
 	if err != nil {
@@ -411,7 +407,7 @@ func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountSta
 	return ps.StatusOf(account), nil
 }
 
-// StatusOf is an account for the operator.
+// StatusOf is an account as the operator sees it.
 func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 	s := AccountStatus{Account: account}
 	if account.Status == acquirer.AccountRemoved {
@@ -431,5 +427,5 @@ func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 	return s
 }
 
-// StandInPayouts is the account that withdrawals name which what stands in for accounts pays.
+// StandInPayouts is the account name in withdrawals that a stand-in pays.
 const StandInPayouts = "simulated"

@@ -12,24 +12,24 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Applied says what became of an account that was declared.
+// Applied is the result of applying a declared account.
 type Applied string
 
-// What can become of it.
+// The results.
 const (
 	AppliedAdded     Applied = "added"
 	AppliedChanged   Applied = "changed"
 	AppliedUnchanged Applied = "unchanged"
 )
 
-// Apply makes an account as it is declared: it is opened, or what differs
-// is changed. Doing it twice changes nothing.
+// Apply opens an account as it is declared, or changes what differs. Applying it twice changes
+// nothing.
 //
-// Errors: what is wrong with it, that it was removed, or that the present one is
-// of another adapter, environment or merchant, which an account keeps for life.
+// It returns an error if the declaration is invalid, if the account was removed, or if the existing
+// one has another adapter, environment or merchant, which can never change.
 func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Applied, error) {
 	if n.ID == "" {
-		return "", errors.New("an account that is declared needs an id, or it would be opened again each time")
+		return "", errors.New("a declared account needs an id: otherwise it would be opened again each time")
 	}
 	present, err := ac.Store.Accounts.Get(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -40,7 +40,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 		return "", err
 	}
 	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {
-		return "", fmt.Errorf("account %s is one at %s in %s for %q, for life: declare another id", n.ID, present.Adapter, present.Environment(), present.Merchant)
+		return "", fmt.Errorf("account %s is at %s in %s for %q, which cannot change: declare another id", n.ID, present.Adapter, present.Environment(), present.Merchant)
 	}
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
@@ -56,7 +56,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if maps.Equal(credentials, n.Credentials) {
 		return done, nil
 	}
-	for name := range credentials { // one that is declared no more is given up
+	for name := range credentials { // credentials that are not declared any more are removed
 		if _, kept := n.Credentials[name]; !kept {
 			n.Credentials[name] = ""
 		}
@@ -65,7 +65,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	return AppliedChanged, err
 }
 
-// settled is an account with the settings that are declared.
+// settled is the account with the declared settings.
 func settled(account acquirer.Account, n NewAccount) acquirer.Account {
 	if account.Status == acquirer.AccountRemoved {
 		return account
@@ -74,7 +74,7 @@ func settled(account acquirer.Account, n NewAccount) acquirer.Account {
 	if n.Disabled {
 		account.Status = acquirer.AccountDisabled
 	}
-	if len(account.Rails)+len(n.Rails) > 0 { // none is none, however it is written
+	if len(account.Rails)+len(n.Rails) > 0 { // nil and empty are the same
 		account.Rails = n.Rails
 	}
 	if len(account.Terms)+len(n.Terms) > 0 {

@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// askWidth is how many questions to one provider account are under way at a time,
-	// and askQueue how many wait for that: several sweeps of them. Others come again when
-	// their lease ends.
+	// askWidth is how many queries to one provider account run at the same time, and askQueue how
+	// many may wait for them: those of several sweeps. Further ones come again when their lease
+	// ends.
 	askWidth = 8
 	askQueue = 1000
-	// askFailures is how many questions in a row without an answer open an account's
-	// circuit: then one is asked now and then, at first after askPause, and then after
-	// twice as long each time. To others nobody knows the answer, without asking.
+	// askFailures is how many queries in a row without an answer open an account's circuit. Then
+	// one query is sent now and then, at first after askPause, doubling each time. The outcome of
+	// all others is unknown, without a query.
 	askFailures = 5
 	askPause    = 5 * time.Second
 	maxAskPause = 5 * time.Minute
 )
 
-// Lanes makes the calls of the sweeps to providers, a lane for each account, so that
-// one that hangs delays nobody else. What a lane does not take is left to its lease.
+// Lanes makes the sweeps' calls to providers, in a lane for each account, so that an account that
+// hangs delays no other. If a lane is full, the row comes again when its lease ends.
 type Lanes struct {
 	now     func() time.Time
 	workers sync.WaitGroup
@@ -29,29 +29,29 @@ type Lanes struct {
 	lanes map[string]*askLane
 }
 
-// askLane is what is asked of one account.
+// askLane is the queue of queries to one account.
 type askLane struct {
 	queue   []question
-	about   map[string]struct{} // ids of what waits or is under way
+	about   map[string]struct{} // ids of queries that wait or run
 	active  int
-	failed  int // questions in a row that had no answer
+	failed  int // queries in a row without an answer
 	pause   time.Duration
-	probeAt time.Time // while the circuit is open: when the next one is asked
+	probeAt time.Time // while the circuit is open: when the next query is sent
 }
 
-// question is one to a provider, with what follows from its answer.
+// question is a query to a provider, with the work that follows its answer.
 type question struct {
 	about string
 	do    func(may bool)
 	begun *sync.WaitGroup
 }
 
-// NewLanes returns lanes that wait for nothing.
+// NewLanes returns empty lanes.
 func NewLanes(now func() time.Time) *Lanes {
 	return &Lanes{now: now, lanes: map[string]*askLane{}}
 }
 
-// lane returns an account's. The caller holds mu.
+// lane returns the account's lane. The caller holds mu.
 func (q *Lanes) lane(account string) *askLane {
 	l := q.lanes[account]
 	if l == nil {
@@ -61,10 +61,9 @@ func (q *Lanes) lane(account string) *askLane {
 	return l
 }
 
-// Submit hands a question about something to an account's lane, where that takes it now,
-// and counts it among what was begun until it is done. do is told whether the account may
-// be asked. What is in the lane already, and was leased again meanwhile, is not asked about
-// twice. It never blocks.
+// Submit adds a query to an account's lane if there is room, and counts it in begun until it is
+// done. do gets whether the account may be queried. A query whose id is in the lane already,
+// because its row was leased again, is not added. Submit never blocks.
 func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +83,7 @@ func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may
 // open reports whether the account does not answer.
 func (l *askLane) open() bool { return l.failed >= askFailures }
 
-// work does what waits in a lane until nothing does.
+// work runs the queries of a lane until it is empty.
 func (q *Lanes) work(account string, l *askLane) {
 	for {
 		q.mu.Lock()
@@ -107,7 +106,7 @@ func (q *Lanes) work(account string, l *askLane) {
 	}
 }
 
-// may reports whether an account is asked now: always while it answers. The caller holds
+// may reports whether the account is queried now. While it answers, it always is. The caller holds
 // mu.
 func (q *Lanes) may(l *askLane) bool {
 	if !l.open() {
@@ -117,12 +116,12 @@ func (q *Lanes) may(l *askLane) bool {
 	if now.Before(l.probeAt) {
 		return false
 	}
-	l.probeAt = now.Add(l.pause) // this one is it
+	l.probeAt = now.Add(l.pause) // this query is the probe
 	return true
 }
 
-// Heard notes whether an account answered a question. What became of calls says nothing:
-// where those alone are not answered, questions are all there is.
+// Heard records whether an account answered a query. Charges do not count: if only charges go
+// unanswered, queries are the only way to learn their outcome.
 func (q *Lanes) Heard(account string, answered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,5 +153,5 @@ func (q *Lanes) Silent() (n int) {
 	return n
 }
 
-// Drain waits for what is under way.
+// Drain waits for the queries that are under way.
 func (q *Lanes) Drain() { q.workers.Wait() }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// What waits in a lane is leased again when its lease ends: it is asked about once all the
-// same, and anew when it was answered. Another account's lane goes on meanwhile.
+// A query that waits in a lane when its row is leased again is sent once, and again after it was
+// answered. Another account's lane continues meanwhile.
 func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 	q := NewLanes(time.Now)
 	var begun sync.WaitGroup
-	var mu sync.Mutex // owns asked
+	var mu sync.Mutex // guards asked
 	asked := map[string]int{}
 	hang := make(chan struct{})
 	for range 3 { // leases
@@ -33,22 +33,22 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 	begun.Wait()
 	for about, n := range asked {
 		if n != 1 {
-			t.Errorf("%s is asked about %d times", about, n)
+			t.Errorf("%s is queried %d times", about, n)
 		}
 	}
 	if len(asked) != 2*askWidth {
-		t.Errorf("%d things are asked about, want %d", len(asked), 2*askWidth)
+		t.Errorf("%d ids are queried, want %d", len(asked), 2*askWidth)
 	}
 	q.Drain()
 	q.Submit("sick", "payment 0", &begun, func(bool) { asked["payment 0"]++ })
 	begun.Wait()
 	q.Drain()
 	if asked["payment 0"] != 2 {
-		t.Errorf("what was answered is asked about %d times in all, want 2", asked["payment 0"])
+		t.Errorf("an answered id is queried %d times in all, want 2", asked["payment 0"])
 	}
 }
 
-// An account that answers nobody is asked now and then, and as before once it answers.
+// An account that answers nothing is queried now and then, and normally once it answers.
 func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 	now := time.Unix(1, 0)
 	q := NewLanes(func() time.Time { return now })
@@ -61,7 +61,7 @@ func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 	}
 	for range askFailures {
 		if !may("sick") {
-			t.Fatal("it is not asked although it has failed less often")
+			t.Fatal("it is not queried before it has failed often enough")
 		}
 		q.Heard("sick", false)
 	}
@@ -71,21 +71,21 @@ func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 	for pause := askPause; pause < maxAskPause; pause = min(2*pause, maxAskPause) {
 		now = now.Add(pause - 1)
 		if may("sick") {
-			t.Fatalf("it is asked before %s are over", pause)
+			t.Fatalf("it is queried before %s are over", pause)
 		}
 		if now = now.Add(1); !may("sick") || may("sick") {
-			t.Fatalf("after %s it is not asked once", pause)
+			t.Fatalf("after %s it is not queried once", pause)
 		}
 		q.Heard("sick", false)
 	}
 	now = now.Add(maxAskPause)
 	if !may("sick") {
-		t.Fatal("it is not asked any more")
+		t.Fatal("it is not queried any more")
 	}
 	q.Heard("sick", true)
 	for range 2 {
 		if !may("sick") || q.Silent() != 0 {
-			t.Error("it answers, and is not asked as before")
+			t.Error("it answers, but is not queried normally")
 		}
 	}
 }

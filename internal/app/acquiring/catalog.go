@@ -20,15 +20,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Catalog is the catalog with its ids.
+// Catalog has the rails with their ids.
 type Catalog struct {
 	sandbox []acquirer.Rail
 	live    []acquirer.Rail
-	ByID    map[string]acquirer.Rail // of both
+	ByID    map[string]acquirer.Rail // of production and the sandbox
 	slugs   []string                 // names of the methods of both, sorted
 }
 
-// LoadCatalog reads the ids of the catalog's rails, and gives one to those that are new.
+// LoadCatalog reads the ids of the rails, and gives new rails an id.
 func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
 	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]acquirer.Rail{}}
 	var keys []string
@@ -62,7 +62,7 @@ type Methods struct {
 	catalog *Catalog
 }
 
-// NewMethods returns them.
+// NewMethods returns the Methods of a service.
 func NewMethods(b *base.Base, rates *Rates, providers *Providers, catalog *Catalog) *Methods {
 	return &Methods{b, rates, providers, catalog}
 }
@@ -74,15 +74,14 @@ type MethodFilter struct {
 	Method  string
 }
 
-// ListedRail is a rail with the reason why it cannot be charged, "" when it
-// can.
+// ListedRail is a rail with the reason why it cannot be charged, "" if it can.
 type ListedRail struct {
 	acquirer.Rail
 	Unroutable string
 }
 
-// RailList lists the rails that a shop sees, as far as its providers take them, and
-// says how many there are without the filter.
+// RailList lists the rails that a shop sees, within the limits of its provider accounts. total is
+// their number without the filter.
 func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := ms.catalog.sandbox
 	if scope.Live {
@@ -97,7 +96,7 @@ func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRa
 	return list, len(rails)
 }
 
-// unroutable says why a rail cannot be charged now.
+// unroutable says why a rail cannot be charged now, "" if it can.
 func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accounts) string {
 	if len(serving) == 0 && (live || len(ms.StandInOrder) == 0) {
 		return "no provider is configured for " + r.Name
@@ -110,7 +109,7 @@ func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accou
 
 // Choose finds the rail and country of an order (PAY-15, PAY-16).
 //
-// In a strict sandbox a rail works in its own country, as it does in production.
+// In a strict sandbox a rail works only in its own country, as in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
 func (ms *Methods) Choose(live, strict bool, id, slug, country string) (acquirer.Rail, geo.Country, error) {
@@ -159,10 +158,10 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 				return rails[i], nil
 			}
 		}
-		live = true // what it is not sold as, production says
+		live = true // in a strict sandbox, production's rules for countries apply
 	}
 	if !live {
-		// Any country and method work in the sandbox: its own rail comes first.
+		// Any country and method work in the sandbox. The rail of the country comes first.
 		for _, try := range []struct {
 			rails []acquirer.Rail
 			match func(acquirer.Rail) bool
@@ -176,13 +175,13 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 		return ms.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {
-		return acquirer.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists where it is", slug, where.Name, slug))
+		return acquirer.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists its countries", slug, where.Name, slug))
 	}
 	return acquirer.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
 }
 
-// payable is a converted amount as shoppers are asked for it: in whole units of the currency
-// where an account that serves the rail takes no cents.
+// payable is a converted amount as the shopper is asked for it: in whole units of the currency, if
+// an account that serves the rail takes no cents.
 func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) money.Amount {
 	whole := local.Whole(money.HalfEven)
 	for _, account := range serving {
@@ -194,8 +193,8 @@ func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local 
 	return local
 }
 
-// Takes reports whether an account that serves the rail takes an amount: within the
-// operator's limits for it, and by the adapter's own rule. A stand-in takes every one.
+// Takes reports whether an account that serves the rail accepts an amount: within the operator's
+// limits and by the adapter's own rules. A stand-in accepts every amount.
 func (ms *Methods) Takes(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) bool {
 	if len(serving) == 0 {
 		return true
@@ -207,10 +206,10 @@ func (ms *Methods) Takes(serving acquirer.Accounts, rail acquirer.Rail, local mo
 	})
 }
 
-// convert returns the local amount of an order, the rate, and the rail with
-// limits in that currency.
+// convert returns the local amount of an order, the rate, and the rail with limits in that
+// currency.
 //
-// Errors: service_unavailable where there is no rate to rely on.
+// Errors: service_unavailable if there is no reliable rate.
 func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, acquirer.Rail, error) {
 	currency := ms.currency(live, rail, where)
 	rate, err := ms.Reading(live, currency)
@@ -218,7 +217,7 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 		return money.Amount{}, rate, rail, err
 	}
 	if _, ok := rail.LimitIn(currency); !ok {
-		// The sandbox's widest: a cent to the largest payment.
+		// The sandbox's range: from one cent to the largest payment.
 		low, _ := rate.Rate.Convert(money.New(1, money.USD), currency, money.Down)
 		high, err := rate.Rate.Convert(money.New(acquirer.MaxAmount, money.USD), currency, money.Up)
 		if err != nil {
@@ -230,7 +229,8 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 	return local, rate, rail, err
 }
 
-// wrongRail says where ids of methods are read, and which was probably meant.
+// wrongRail is the message for an unknown paymentMethodId: where to read the ids, and which one was
+// probably meant.
 func wrongRail(id string, c *Catalog, live bool) string {
 	var ids []string
 	for known := range c.ByID {
@@ -253,7 +253,7 @@ func wrongRail(id string, c *Catalog, live bool) string {
 	return message
 }
 
-// wrongSlug says which legacy names of methods there are, and which was probably meant.
+// wrongSlug is the message for an unknown name of a method, with the one that was probably meant.
 func wrongSlug(slug string, c *Catalog) string {
 	if _, isID := c.ByID[slug]; isID {
 		return slug + " is a paymentMethodId: send it as paymentMethodId"
@@ -265,7 +265,7 @@ func wrongSlug(slug string, c *Catalog) string {
 	return message
 }
 
-// CheckSlug refuses a name that no method has, in a filter.
+// CheckSlug returns an error for a filter that names no method.
 //
 // Errors: invalid_request.
 func (ms *Methods) CheckSlug(slug string) error {
@@ -282,16 +282,15 @@ func (ms *Methods) CheckSlug(slug string) error {
 	return problem.Field(problem.InvalidRequest, "method", message)
 }
 
-// hasMethod reports whether a method has a name.
+// hasMethod reports whether a method has this name.
 func (c *Catalog) hasMethod(slug string) bool {
 	bySlug := func(r acquirer.Rail) bool { return r.Method == slug }
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }
 
-// Local is what the shopper pays over a rail for what the shop asked, which is worth so
-// many USD at a rate. A shopper who pays in the currency that the shop asked in pays exactly
-// what it asked, not that sum to USD and back; others pay what the accounts that serve the
-// rail can be asked for.
+// Local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
+// shopper who pays in the shop's currency pays exactly the shop's amount, not that amount converted
+// to USD and back. Others pay an amount that the accounts on the rail accept.
 func (ms *Methods) Local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, acquirer.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {

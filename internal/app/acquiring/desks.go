@@ -1,6 +1,6 @@
-// Package acquiring is the providers' side: the operator's accounts and their clients, how they do,
-// the rules by which payments go through them, exchange rates, and the methods that are offered of
-// all that. It plans a payment's route; it takes no payment.
+// Package acquiring is the providers' side: the operator's accounts with their clients and health,
+// the routing rules, exchange rates, and the payment methods on offer. It plans a payment's route,
+// but takes no payment.
 package acquiring
 
 import (
@@ -23,25 +23,24 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// AccountsEvery is how soon a node learns of a provider account that was changed.
+// AccountsEvery is how soon a node reads changes of provider accounts.
 const AccountsEvery = time.Second
 
-// ProvidersConfig is what Providers is made of.
+// ProvidersConfig is the configuration of Providers.
 type ProvidersConfig struct {
-	// StandIns take the sandbox's payments that no account serves: clients by account, and
-	// the accounts in the cascade's order. The operator's accounts are in the database.
+	// StandIns take the sandbox's payments that no account serves: clients by account, and the
+	// accounts in the cascade's order. The operator's accounts are in the database.
 	StandIns     map[string]provider.Provider
 	StandInOrder []string
-	// Adapters are the providers that he may open accounts at; Client calls them.
+	// Adapters are the providers at which the operator may open accounts; Client calls them.
 	Adapters []provider.Adapter
 	Client   *http.Client
-	// Routing is what his accounts are ordered by where he applied no rules; "" means
-	// routing.Priority.
+	// Routing is the order of accounts if the operator applied no rules; "" means routing.Priority.
 	Routing routing.Order
 }
 
-// Providers is the providers' side: accounts with their clients, how they do, and the rules by
-// which payments go through them. It is safe for use by many goroutines.
+// Providers is the providers' side: accounts with their clients and health, and the routing rules.
+// It is safe for use by many goroutines.
 type Providers struct {
 	*base.Base
 	ProvidersConfig
@@ -50,60 +49,59 @@ type Providers struct {
 	Ruled   atomic.Pointer[Ruling]
 	health  *health
 	tally   *tally
-	// renewing is held while accounts, or the rules, are read anew.
+	// renewing is held while accounts or rules are reloaded.
 	renewing base.Latch
 }
 
-// NewProviders returns one that has read no account yet.
+// NewProviders returns a Providers that has read no account yet.
 func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers {
 	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: base.NewLatch()}
 }
 
-// Accounts are the operator's accounts at providers, as he adds, changes and removes them.
+// Accounts adds, changes and removes the operator's provider accounts.
 type Accounts struct {
 	*base.Base
 	providers *Providers
 }
 
-// NewAccounts returns them; what changes is told to the providers' side.
+// NewAccounts returns the Accounts of a service. providers learns of changes.
 func NewAccounts(providers *Providers) *Accounts { return &Accounts{providers.Base, providers} }
 
-// Rules are the operator's rules by which payments go through his accounts.
+// Rules are the operator's routing rules.
 type Rules struct {
 	*base.Base
 	providers *Providers
 }
 
-// NewRules returns them; what changes is told to the providers' side.
+// NewRules returns the Rules of a service. providers learns of changes.
 func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, providers} }
 
-// Desk is a provider account as this node calls it.
+// Desk is a connector: a provider account with its client on this node.
 type Desk struct {
 	Account acquirer.Account
-	client  provider.Provider // nil where it cannot be opened, or pays out
-	Payouts payout.Provider   // nil where it cannot be opened, or takes payments
+	client  provider.Provider // nil if it cannot be opened, or pays out
+	Payouts payout.Provider   // nil if it cannot be opened, or takes payments
 	paysOut bool
-	Needs   map[string][]pay.HolderField // of beneficiaries, by rail
-	Before  []former                     // with credentials that were rotated out
+	Needs   map[string][]pay.HolderField // required fields of beneficiaries, by rail
+	Before  []former                     // clients with rotated credentials
 	Broken  error                        // why there is no client
 }
 
-// former is a client with credentials that count for notifications alone, and
-// Until when.
+// former is a client with rotated credentials. It only reads notifications, until Until.
 type former struct {
 	client  provider.Provider
 	Payouts payout.Provider
 	Until   time.Time
 }
 
-// pastCredentials is credentials that were rotated out, as they are sealed.
+// pastCredentials are rotated credentials, before encryption.
 type pastCredentials struct {
 	Credentials map[string]string `json:"credentials"`
 	Until       time.Time         `json:"until"`
 }
 
-// Desks is what this node knows of all provider accounts. It is never changed:
-// a new one takes its place, and calls under way end with the client they have.
+// Desks is what this node knows of all provider accounts. It is never changed: a new value replaces
+// it, and calls under way finish with their client.
 type Desks struct {
 	mark    int64
 	ByID    map[string]Desk
@@ -111,8 +109,7 @@ type Desks struct {
 	Paying  acquirer.Accounts // that pay out and can be called
 }
 
-// Upstream returns the client of an account: a stand-in, or one that
-// the operator opened.
+// Upstream returns the client of an account: a stand-in, or one that the operator opened.
 func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
 	if p, ok := ps.StandIns[account]; ok {
 		return p, true
@@ -121,8 +118,8 @@ func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
 	return d.client, d.client != nil
 }
 
-// Notices reads a notification with an account's client. For a while after a
-// rotation those signed with the credentials before it count too.
+// Notices reads a notification with an account's client. For a while after a rotation,
+// notifications signed with the previous credentials are valid too.
 func (ps *Providers) Notices(ctx context.Context, account string, upstream provider.Provider, n Notification) ([]pay.Notice, error) {
 	list, err := upstream.Notices(ctx, n)
 	if !errors.Is(err, provider.ErrUnsigned) {
@@ -140,10 +137,9 @@ func (ps *Providers) Notices(ctx context.Context, account string, upstream provi
 	return list, err
 }
 
-// ReadAccounts learns of the provider accounts in the database, where any was
-// changed.
+// ReadAccounts reads the provider accounts from the database if any was changed.
 func (ps *Providers) ReadAccounts(ctx context.Context) error {
-	ps.renewing.Lock() // a slow read must not undo what a later one found
+	ps.renewing.Lock() // a slow read must not undo a later one
 	defer ps.renewing.Unlock()
 	mark, err := ps.Store.Accounts.Mark(ctx)
 	known := ps.Desks.Load()
@@ -166,7 +162,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 		if d.Account.Version != account.Version {
 			d = ps.OpenDesk(account)
 			if d.Broken != nil {
-				ps.Log.ErrorContext(ctx, "a provider account cannot be opened and takes no payments", "account", account.ID, "error", d.Broken)
+				ps.Log.ErrorContext(ctx, "a provider account cannot be opened: it takes no payments", "account", account.ID, "error", d.Broken)
 			}
 		}
 		next.ByID[account.ID] = d
@@ -181,7 +177,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	return nil
 }
 
-// OpenDesk makes the clients of an account; it calls nobody.
+// OpenDesk makes the clients of an account. It makes no call.
 func (ps *Providers) OpenDesk(account acquirer.Account) Desk {
 	d := Desk{Account: account}
 	adapter, err := ps.Adapter(account.Adapter)
@@ -202,8 +198,8 @@ func (ps *Providers) OpenDesk(account acquirer.Account) Desk {
 		return d
 	}
 	if d.Before, err = ps.openFormer(adapter, account); err != nil {
-		// Without them the account works, except for what was signed before.
-		ps.Log.Warn("the credentials before a rotation cannot be used", "account", account.ID, "error", err)
+		// The account works without them, except for notifications signed before.
+		ps.Log.Warn("the previous credentials of an account cannot be used", "account", account.ID, "error", err)
 	}
 	return d
 }
@@ -221,9 +217,9 @@ func (ps *Providers) openFormer(adapter provider.Adapter, account acquirer.Accou
 	return list, err
 }
 
-// openClient makes a client with credentials: one that takes payments, or one that pays out.
+// openClient makes a client with credentials: for payments or for payouts.
 //
-// Errors: which credential is missing, unknown or cannot be one.
+// It returns an error if a credential is missing, unknown or malformed.
 func (ps *Providers) openClient(adapter provider.Adapter, account acquirer.Account, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
 	for _, f := range adapter.Fields {
 		if credentials[f.Name] == "" && !f.Optional {
@@ -241,7 +237,7 @@ func (ps *Providers) openClient(adapter provider.Adapter, account acquirer.Accou
 		Unmapped: func(word string) {
 			word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "?")
 			if ps.tally.strange(account.ID, word) {
-				ps.Log.Warn("a provider told a status that has no meaning here: what it tells of stays open", "account", account.ID, "adapter", adapter.Name, "status", word)
+				ps.Log.Warn("a provider sent an unknown status: its object stays open", "account", account.ID, "adapter", adapter.Name, "status", word)
 			}
 		},
 	}
@@ -253,7 +249,7 @@ func (ps *Providers) openClient(adapter provider.Adapter, account acquirer.Accou
 	return charges, nil, err
 }
 
-// maxWord bounds what the log is told of a provider's word.
+// maxWord is how much of a provider's status is logged.
 const maxWord = 64
 
 func fieldNames(adapter provider.Adapter) string {
@@ -264,7 +260,7 @@ func fieldNames(adapter provider.Adapter) string {
 	return strings.Join(names, ", ")
 }
 
-// NotificationURL is where an account's provider is to send notifications.
+// NotificationURL is where an account's provider must send notifications.
 func (ps *Providers) NotificationURL(account string) string {
 	return ps.CheckoutURL + "/api/v1/providers/" + account + "/notifications"
 }
@@ -278,10 +274,10 @@ func (ps *Providers) Adapter(name string) (provider.Adapter, error) {
 		}
 		names = append(names, adapter.Name)
 	}
-	return provider.Adapter{}, fmt.Errorf("there is no adapter %q; want one of %s", name, strings.Join(names, ", "))
+	return provider.Adapter{}, fmt.Errorf("there is no adapter %q: use one of %s", name, strings.Join(names, ", "))
 }
 
-// CredentialsOf is what an account's credentials are sealed as.
+// CredentialsOf is the name under which an account's credentials are encrypted.
 func CredentialsOf(account string) string { return "provider account " + account }
 
 func (ps *Providers) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
@@ -300,10 +296,10 @@ func (ps *Providers) unsealCredentials(account string, sealed []byte) (credentia
 	return credentials, json.Unmarshal(text, &credentials)
 }
 
-// PastOf is what an account's credentials of before are sealed as.
+// PastOf is the name under which an account's previous credentials are encrypted.
 func PastOf(account string) string { return "provider account " + account + " before" }
 
-// maxPast is how many rotations within the grace are remembered.
+// maxPast is how many rotations within the grace period are kept.
 const maxPast = 8
 
 func (ps *Providers) unsealPast(account acquirer.Account) (past []pastCredentials, err error) {
@@ -317,8 +313,8 @@ func (ps *Providers) unsealPast(account acquirer.Account) (past []pastCredential
 	return past, json.Unmarshal(text, &past)
 }
 
-// sealPast seals the credentials that a rotation puts out with those that were put
-// out before and still count.
+// sealPast encrypts the credentials that a rotation replaces, with the earlier ones that are still
+// valid.
 func (ps *Providers) sealPast(account acquirer.Account, present map[string]string, now time.Time) ([]byte, error) {
 	past, err := ps.unsealPast(account)
 	if err != nil {
@@ -333,15 +329,14 @@ func (ps *Providers) sealPast(account acquirer.Account, present map[string]strin
 	return ps.Vault.Seal(PastOf(account.ID), text), nil
 }
 
-// Serving selects the operator's accounts that a shop's payments over a rail may
-// go to.
+// Serving selects the operator's accounts that may take a shop's payments over a rail.
 func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Accounts {
 	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Desks.Load().Serving.Serving(scope, rail))
 	return chosen
 }
 
-// Routes returns the cascade of a payment. Stand-ins take what no account of a sandbox
-// serves, and what the shop plays.
+// Routes returns the cascade of a payment. Stand-ins take payments that no account of a sandbox
+// serves, and simulated actions.
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.Ruled.Load().Rules
 	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
@@ -361,5 +356,5 @@ func (ps *Providers) StoodIn(p pay.Payment) bool {
 	return !p.Live && (!ok || slices.Contains(ps.StandInOrder, attempt.Provider))
 }
 
-// Notification is a provider's, as it came.
+// Notification is a provider's HTTP request, as it came.
 type Notification = provider.Notification

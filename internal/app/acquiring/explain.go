@@ -11,29 +11,27 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// Explanation says why a payment went where it went.
+// Explanation says why a payment was sent to its accounts.
 type Explanation struct {
 	Payment  pay.Payment
 	Rail     acquirer.Rail
-	Band     string // of amounts, that the payment is rated with
+	Band     string // the band of amounts for the payment's score
 	Accounts []AccountVerdict
-	// Watched says that this process takes payments, and so knows how the accounts
-	// do. A command does not.
+	// Watched: this process takes payments, and so knows the accounts' health. A command does not.
 	Watched bool
 	At      time.Time
 }
 
-// AccountVerdict is whether an account would take such a payment now, and how it
-// does on the rail.
+// AccountVerdict says whether an account would take such a payment now, and its health on the rail.
 type AccountVerdict struct {
 	Account string
-	Verdict string // "" when it would
+	Verdict string // "" if it would
 	Circuit routing.Circuit
 	Score   routing.Score
 }
 
-// Explain tells the decisions of a payment's cascade as they were noted when they
-// were made, and which of the operator's accounts would take it now.
+// Explain returns the decisions of a payment's cascade as they were recorded, and which of the
+// operator's accounts would take the payment now.
 //
 // Errors: store.ErrNotFound.
 func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, error) {
@@ -72,7 +70,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		switch {
 		case v.Verdict != "":
 		case !has(chosen, v.Account):
-			e.Accounts[i].Verdict = "is not one that the routing rules list for " + e.Rail.Key
+			e.Accounts[i].Verdict = "is not in the routing rules' list for " + e.Rail.Key
 		case !has(taking, v.Account):
 			e.Accounts[i].Verdict = "does not take " + p.Price.Local.String()
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// health is how the operator's accounts do, as this node sees it. Each node finds
-// out by itself: a provider that fails does so for all of them.
+// health is the health of the operator's accounts as this node sees it. Each node finds out by
+// itself: a provider that fails does so for all of them.
 type health struct {
-	mu sync.Mutex // owns of
+	mu sync.Mutex // guards of
 	of *routing.Health
 }
 
@@ -51,7 +51,7 @@ func (h *health) open(now time.Time) int {
 	return h.of.Open(now)
 }
 
-// RailHealth is how an account does on a rail, as this node sees it.
+// RailHealth is an account's health on a rail, as this node sees it.
 type RailHealth struct {
 	Account string
 	Rail    string
@@ -59,14 +59,14 @@ type RailHealth struct {
 	Bands   []BandHealth
 }
 
-// BandHealth is how payments of a size go.
+// BandHealth is the success of payments of a size.
 type BandHealth struct {
 	Band  string
 	Score routing.Score
 }
 
-// Health lists how the accounts do that this node has called since it started, as
-// far as they were not removed. Other nodes may have seen something else.
+// Health lists the health of each provider account that this node has called since it started.
+// Removed accounts are not listed. Other nodes may see other results.
 func (ps *Providers) Health() []RailHealth {
 	known := ps.Desks.Load().ByID
 	ps.health.mu.Lock()
@@ -91,7 +91,8 @@ func (ps *Providers) Health() []RailHealth {
 	return list
 }
 
-// Watched makes a call to one of the operator's accounts, and learns from it.
+// Watched makes a call to one of the operator's accounts and records its result for the account's
+// health.
 func (ps *Providers) Watched(ctx context.Context, p pay.Payment, account string, call func() pay.Outcome) pay.Outcome {
 	if _, standIn := ps.StandIns[account]; standIn {
 		return call()
@@ -104,12 +105,12 @@ func (ps *Providers) Watched(ctx context.Context, p pay.Payment, account string,
 	ps.tally.charged(ProviderCalls{account, rail, o.Kind}, now.Sub(began))
 	switch open, turned := ps.health.ended(account, rail, routing.Band(p.Price.Amount), o, now.Sub(began), now); {
 	case turned && open:
-		ps.Log.WarnContext(ctx, "a provider account fails and is passed over", "account", account, "rail", rail, "last", o.Decline)
+		ps.Log.WarnContext(ctx, "a provider account fails: it is passed over", "account", account, "rail", rail, "last", o.Decline)
 	case turned:
 		ps.Log.InfoContext(ctx, "a provider account works again", "account", account, "rail", rail)
 	}
 	return o
 }
 
-// OpenCircuits counts the rails of provider accounts that this node passes over.
+// OpenCircuits counts the rails of provider accounts on which a circuit is open at this node.
 func (ps *Providers) OpenCircuits() int { return ps.health.open(ps.Now()) }

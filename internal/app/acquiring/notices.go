@@ -9,14 +9,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// NotOurs answers a notification about nothing that we know: transaction_not_found.
+// NotOurs is the error for a notification about an unknown object: transaction_not_found.
 func NotOurs() error {
 	return problem.New(problem.TransactionNotFound, "the notification's reference is not ours")
 }
 
-// RefuseNotice answers a notification that could not be read.
+// RefuseNotice is the error for a notification that could not be read.
 //
-// Errors: invalid_token, service_unavailable: it has to come again, invalid_request.
+// Errors: invalid_token; service_unavailable if the provider has to send it again; invalid_request.
 func (ps *Providers) RefuseNotice(ctx context.Context, account string, err error) error {
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):

@@ -20,47 +20,46 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// FX is where exchange rates come from and how long they are trusted.
+// FX configures the source of exchange rates and how long they are trusted.
 type FX struct {
 	Feed  *fx.Feed      // a JSON endpoint; nil for none
-	Every time.Duration // between two looks at it
+	Every time.Duration // between two reads of the feed
 	Terms pay.RateTerms // zero: those of DefaultFX
 }
 
-// DefaultFX is what the documentation tells.
+// DefaultFX has the documented defaults.
 func DefaultFX() FX {
 	return FX{Every: time.Hour, Terms: pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
 }
 
-// Rates knows the exchange rates. It is safe for use by many goroutines.
+// Rates has the exchange rates. It is safe for use by many goroutines.
 type Rates struct {
 	*base.Base
 	FX      FX
 	catalog *Catalog
 	table   atomic.Pointer[fx.Table]
-	// renewing is held while they are read anew.
+	// renewing is held while they are reloaded.
 	renewing base.Latch
 }
 
-// NewRates returns one that has read none yet.
+// NewRates returns Rates that has read none yet.
 func NewRates(b *base.Base, from FX, catalog *Catalog) *Rates {
 	return &Rates{Base: b, FX: from, catalog: catalog, renewing: base.NewLatch()}
 }
 
 const (
-	// RatesEvery is how soon a node learns of a rate that another one wrote.
+	// RatesEvery is how soon a node reads a rate that another node wrote.
 	RatesEvery = 2 * time.Second
-	// feedRetry is when a feed that could not be read is asked again; it is longer
-	// than the question may take.
+	// feedRetry is the pause after a feed could not be read. It is longer than the request's
+	// timeout.
 	feedRetry = time.Minute
 )
 
-// Reading returns the rate that a payment is converted with. The sandbox makes
-// do with the built-in one where the operator set none; production does not.
-// Rates belong to no merchant: their age is told by the service's own clock.
+// Reading returns the rate with which a payment is converted. If the operator set none, the sandbox
+// uses the built-in one; production does not. Rates belong to no merchant, so their age is measured
+// by the service's own clock.
 //
-// Errors: service_unavailable with the reason no_rate, or stale_rate where the
-// rate is older than what is trusted.
+// Errors: service_unavailable with the reason no_rate, or stale_rate if the rate is too old.
 func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
 	table := rs.table.Load()
 	if c == money.USD {
@@ -81,21 +80,21 @@ func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
 func noRate(c money.Currency, reason string) error {
 	return &problem.Error{
 		Code:    problem.ServiceUnavailable,
-		Message: fmt.Sprintf("payments in %s are not taken now: %s", c, RateNeeded(c, reason)),
+		Message: fmt.Sprintf("payments in %s are not possible now: %s", c, RateNeeded(c, reason)),
 		Details: problem.Details{Reason: reason},
 	}
 }
 
-// RateNeeded says what the operator has to do before a currency can be used: no retry helps.
+// RateNeeded says what the operator has to do before a currency can be used. A retry does not help.
 func RateNeeded(c money.Currency, reason string) string {
 	if reason == "stale_rate" {
-		return fmt.Sprintf("its exchange rate is too old; the operator of the service sets it anew with cascada fx set %s RATE", c)
+		return fmt.Sprintf("its exchange rate is too old; the operator of the service has to set it with cascada fx set %s RATE", c)
 	}
-	return fmt.Sprintf("it has no exchange rate; the operator of the service sets it with cascada fx set %s RATE", c)
+	return fmt.Sprintf("it has no exchange rate; the operator of the service has to set it with cascada fx set %s RATE", c)
 }
 
-// USD returns what converts local amounts of an environment, false where no
-// rate is known.
+// USD returns the function that converts an environment's local amounts to USD; it returns false if
+// no rate is known.
 func (rs *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount, bool) {
 	return func(local money.Amount, r money.Rounding) (money.Amount, bool) {
 		rate, err := rs.Reading(live, local.Currency)
@@ -107,8 +106,8 @@ func (rs *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount
 	}
 }
 
-// currency is what a shopper pays in: the rail's own; a sandbox rail that is
-// played in another country takes that country's.
+// currency is the currency in which a shopper pays: the rail's own. A sandbox rail that is used in
+// another country has that country's.
 func (rs *Rates) currency(live bool, rail acquirer.Rail, where geo.Country) money.Currency {
 	if !live && where.Alpha3 != rail.Country && rs.table.Load().Knows(where.Currency) {
 		return where.Currency
@@ -116,9 +115,9 @@ func (rs *Rates) currency(live bool, rail acquirer.Rail, where geo.Country) mone
 	return rail.Limits[0].Currency
 }
 
-// ReadRates learns of the rates in the database.
+// ReadRates reads the rates from the database.
 func (rs *Rates) ReadRates(ctx context.Context) error {
-	rs.renewing.Lock() // a slow read must not undo what a later one found
+	rs.renewing.Lock() // a slow read must not undo a later one
 	defer rs.renewing.Unlock()
 	quotes, err := rs.Store.Rates.List(ctx)
 	if err != nil {
@@ -136,16 +135,15 @@ type RateChange struct {
 	Verdict pay.RateVerdict
 }
 
-// SetRates takes the operator's rates, all or none. force also takes those that
-// jump and those that are older than what is in use.
+// SetRates sets the operator's rates, all or none. force also accepts rates that jump and rates
+// older than the one in use.
 //
-// Errors: what is wrong with a rate, or which of them jump; then nothing was
-// written.
+// It returns an error if a rate is invalid, or if some jump. Then nothing was written.
 func (rs *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
 	return rs.takeRates(ctx, readings, force, true)
 }
 
-// ImportRates takes the rates of a file (fx.ParseFile).
+// ImportRates sets the rates of a file (fx.ParseFile).
 func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
 	readings, err := fx.ParseFile(file, source, rs.Now())
 	if err != nil {
@@ -154,8 +152,8 @@ func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, fo
 	return rs.SetRates(ctx, readings, force)
 }
 
-// takeRates decides about readings and writes what came of them. With whole, a
-// reading that jumps refuses them all.
+// takeRates decides about readings and writes the result. With whole, one reading that jumps
+// refuses all of them.
 func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
@@ -182,7 +180,7 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, w
 			changes = append(changes, RateChange{r, q.Rate, verdict})
 		}
 		if whole && len(jumps) > 0 {
-			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force takes them all the same",
+			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
 				strings.Join(jumps, ", "), rs.FX.Terms.MaxJumpBps/100)
 		}
 		if len(change.Quotes) == 0 {
@@ -197,7 +195,7 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, w
 	return changes, nil
 }
 
-// ReadFeed reads the feed of rates when it is due; one node does it for all.
+// ReadFeed reads the feed of rates when it is due. One node does this for all.
 func (rs *Rates) ReadFeed(ctx context.Context) error {
 	now := rs.Now()
 	leased, err := rs.Store.Rates.LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
@@ -207,7 +205,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 	readings, refused, err := rs.FX.Feed.Read(ctx, rs.Now)
 	if err != nil {
 		if ctx.Err() == nil {
-			rs.Log.WarnContext(ctx, "the exchange rates could not be read; the ones in use stay", "error", err)
+			rs.Log.WarnContext(ctx, "the exchange rates could not be read; the present rates stay in use", "error", err)
 		}
 		return nil // it is due again in a minute
 	}
@@ -215,7 +213,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
-			rs.Log.WarnContext(ctx, "a published exchange rate is no rate; the one in use stays", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
+			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
 	changes, err := rs.takeRates(ctx, readings, false, false)
@@ -231,8 +229,8 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 	return rs.Store.Rates.SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
 }
 
-// currencies are those that rates are kept of: the built-in ones, the
-// catalog's, and what the operator set.
+// currencies are those whose rates are kept: the built-in ones, the catalog's, and those that the
+// operator set.
 func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
 	table := rs.table.Load()
@@ -246,8 +244,8 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 	return ours
 }
 
-// StaleRates lists the rates that are old enough to be warned of, among those
-// of the currencies that the merchant has taken payments in.
+// StaleRates lists the rates that are old enough for a warning, among the currencies in which the
+// merchant has taken payments.
 func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quote, error) {
 	stale := map[money.Currency]pay.Quote{}
 	now := rs.Now()
@@ -256,7 +254,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quot
 			stale[q.Currency] = q
 		}
 	})
-	if len(stale) == 0 { // as on any good day: nothing is read
+	if len(stale) == 0 { // the normal case: nothing is read
 		return nil, nil
 	}
 	used, err := rs.Store.Rates.RailsUsed(ctx, scope)
@@ -280,10 +278,10 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quot
 	return list, nil
 }
 
-// RateStatus is a currency's rate for the operator.
+// RateStatus is a currency's rate as the operator sees it.
 type RateStatus struct {
 	pay.Quote
-	BuiltIn pay.Reading // what the sandbox falls back to; no rate for none
+	BuiltIn pay.Reading // the sandbox's fallback; Rate is zero if there is none
 	State   string      // built-in, fresh, stale or expired
 }
 
@@ -323,8 +321,8 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 	return rs.Store.Rates.History(ctx, c, latest)
 }
 
-// RateAges tells how old the oldest rate in use is, false where only built-in
-// ones are, and how many wait for the operator.
+// RateAges returns the time of the oldest rate in use, known is false if there are only built-in
+// ones; and how many readings wait for the operator.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
 	rs.table.Load().Quotes(func(q pay.Quote) {
@@ -348,9 +346,9 @@ func (rs *Rates) LoadRates(ctx context.Context) error {
 	return rs.ReadRates(ctx)
 }
 
-var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and rates must be warned of before they are refused")
+var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and the warning must come before the refusal")
 
-// Check fills what is not set and refuses what makes no sense.
+// Check sets the defaults and refuses contradictory values.
 func (f *FX) Check() error {
 	defaults := DefaultFX()
 	if f.Terms == (pay.RateTerms{}) {
@@ -366,10 +364,9 @@ func (f *FX) Check() error {
 	return nil
 }
 
-// AskedRate is the rate of the currency that a shop asks in.
+// AskedRate is the rate of the currency of a shop's amount.
 //
-// Errors: unsupported_currency where no rate is known, service_unavailable where none can
-// be relied on.
+// Errors: unsupported_currency if no rate is known, service_unavailable if none is reliable.
 func (rs *Rates) AskedRate(live bool, c money.Currency) (pay.Reading, error) {
 	if err := rs.CheckCurrency(c); err != nil {
 		return pay.Reading{}, err
@@ -377,10 +374,10 @@ func (rs *Rates) AskedRate(live bool, c money.Currency) (pay.Reading, error) {
 	return rs.Reading(live, c)
 }
 
-// Currencies lists those that a shop may ask in, by their codes.
+// Currencies lists the currencies of amounts that a shop may send, sorted by code.
 func (rs *Rates) Currencies() []money.Currency { return rs.table.Load().Currencies() }
 
-// CheckCurrency refuses a currency that a shop cannot ask in.
+// CheckCurrency returns an error for a currency that a shop cannot use.
 //
 // Errors: unsupported_currency.
 func (rs *Rates) CheckCurrency(c money.Currency) error {
@@ -395,9 +392,9 @@ func (rs *Rates) CheckCurrency(c money.Currency) error {
 		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
 }
 
-// Worth is what a shop's amount is in USD, and at which rate.
+// Worth is the value of a shop's amount in USD, with the rate.
 //
-// Errors: those of askedRate, amount_invalid, amount_above_maximum.
+// Errors: those of AskedRate, amount_invalid, amount_above_maximum.
 func (rs *Rates) Worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
 	rate, err := rs.AskedRate(live, asked.Currency)
 	if err != nil {

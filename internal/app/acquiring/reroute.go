@@ -16,37 +16,37 @@ import (
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
-// PastRoutes say which payments are replayed, and by what.
+// PastRoutes says which payments are replayed, and with which rules.
 type PastRoutes struct {
 	Since, Until time.Time
 	Live         bool
-	Rail         string         // by catalog key; "" for all
-	Rules        *routing.Rules // nil: those in force
-	// Accounts change, by id, what is taken to be otherwise of provider accounts.
+	Rail         string         // catalog key; "" for all
+	Rules        *routing.Rules // nil: the rules in force
+	// Accounts are hypothetical changes of provider accounts, by id.
 	Accounts map[string]func(acquirer.Account) (acquirer.Account, error)
 	Examples int
 }
 
-// Rerouted is what would have differed.
+// Rerouted is the result of a replay.
 type Rerouted struct {
 	replay.Report
 	InForce   RulesVersion
-	Changed   []acquirer.Account // as they were taken to be
+	Changed   []acquirer.Account // the accounts with their changes
 	Simulated int64              // payments that stand-ins took: left out
 }
 
 const (
 	replayPage = 1000
-	// Before the period payments are read so that the accounts are known as they were
-	// at its beginning: circuits forget within minutes, success rates in days.
+	// Payments from before the period are read too, to know the accounts' state at its start:
+	// circuits forget within minutes, success rates within days.
 	circuitsBefore = 15 * time.Minute
 	scoresBefore   = 48 * time.Hour
 )
 
-// Replay runs past payments through other rules, and accounts that are otherwise, and
-// tells what would have differed. It reads the period twice and holds a page of it.
+// Replay runs past payments through other rules and changed accounts, and returns the differences.
+// It reads the period twice, a page at a time.
 //
-// Errors: what is wrong with the rules or the accounts.
+// It returns an error if the rules or the accounts are invalid.
 func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err error) {
 	if done.InForce, err = ru.Current(ctx); err != nil {
 		return done, err
@@ -92,9 +92,9 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 	return done, err
 }
 
-// eachPast calls with the payments from a moment to the end of the period that went
-// through accounts of the operator's, in order of time. skipped, if any, is called
-// with those that stand-ins took.
+// eachPast calls each with the payments from a time to the end of the period that went through the
+// operator's accounts, in order of time. skipped, if not nil, is called with those that stand-ins
+// took.
 func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
 	for {
@@ -126,7 +126,7 @@ func (ru *Rules) played(p pay.Payment) bool {
 	return p.Script.Action != "" || slices.ContainsFunc(p.Attempts, func(at pay.Attempt) bool { return ru.providers.StandIns[at.Provider] != nil })
 }
 
-// otherwise returns the accounts as a replay takes them to be, and those that differ.
+// otherwise returns the accounts with the replay's changes, and those that differ.
 func (ru *Rules) otherwise(list []acquirer.Account, changes map[string]func(acquirer.Account) (acquirer.Account, error)) (all, changed []acquirer.Account, err error) {
 	all = slices.Clone(list)
 	var wrong []error
@@ -149,7 +149,7 @@ func (ru *Rules) otherwise(list []acquirer.Account, changes map[string]func(acqu
 	return all, changed, errors.Join(wrong...)
 }
 
-// takesRails says which rails an account has that its adapter lacks.
+// takesRails returns an error that lists the account's rails which its adapter lacks.
 func (ru *Rules) takesRails(account acquirer.Account) error {
 	adapter, err := ru.providers.Adapter(account.Adapter)
 	if err != nil {

@@ -20,27 +20,27 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// Ruling is what this node knows of the routing rules. It is never changed: another
-// takes its place.
+// Ruling is what this node knows of the routing rules. It is never changed: a new value replaces
+// it.
 type Ruling struct {
 	routing.Rules
 	version int64
 }
 
-// RulesVersion is routing rules as they were applied, or taken back.
+// RulesVersion is a version of the routing rules, applied or withdrawn.
 type RulesVersion struct {
 	routing.Rules
 	Version int64 // 0: there never were any
-	Applied bool  // false: taken back, and Rules are those of the configuration
+	Applied bool  // false: withdrawn, and Rules are those of the configuration
 	At      time.Time
 }
 
-// ErrNoRules says that a version of the routing rules never was.
+// ErrNoRules says that the version of the routing rules does not exist.
 var ErrNoRules = errors.New("there is no such version of the routing rules")
 
-// Read learns of the routing rules in the database, where they were changed.
+// Read reads the routing rules from the database if they were changed.
 func (ru *Rules) Read(ctx context.Context) error {
-	ru.providers.renewing.Lock() // a slow read must not undo what a later one found
+	ru.providers.renewing.Lock() // a slow read must not undo a later one
 	defer ru.providers.renewing.Unlock()
 	mark, err := ru.Store.Rules.Mark(ctx)
 	known := ru.providers.Ruled.Load()
@@ -55,7 +55,7 @@ func (ru *Rules) Read(ctx context.Context) error {
 	return nil
 }
 
-// rulesAt reads a version of the rules. Version 0 is that nobody applied any.
+// rulesAt reads a version of the rules. Version 0 means that none were applied.
 func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, error) {
 	if version == 0 {
 		return RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}}, nil
@@ -79,7 +79,7 @@ func (ru *Rules) rulesOf(row acquirer.RoutingRules) (RulesVersion, error) {
 	return v, nil
 }
 
-// Current returns the routing rules that count now.
+// Current returns the routing rules in force.
 func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
 	mark, err := ru.Store.Rules.Mark(ctx)
 	if err != nil {
@@ -103,10 +103,10 @@ func (ru *Rules) History(ctx context.Context, limit int) ([]RulesVersion, error)
 	return list, nil
 }
 
-// Apply puts rules in force on all nodes, within a second or two. The same ones
-// again change nothing.
+// Apply puts rules in force on all nodes, within a second or two. Applying the same rules again
+// changes nothing.
 //
-// Errors: what is wrong with them.
+// It returns an error if the rules are invalid.
 func (ru *Rules) Apply(ctx context.Context, by audit.Actor, rules routing.Rules) (v RulesVersion, changed bool, err error) {
 	if err := ru.Check(ctx, rules); err != nil {
 		return v, false, err
@@ -118,7 +118,7 @@ func (ru *Rules) Apply(ctx context.Context, by audit.Actor, rules routing.Rules)
 	return ru.change(ctx, by, doc, audit.RoutingApplied, map[string]string{"rules": string(doc)})
 }
 
-// Reset takes the rules back: each node decides as it was configured to.
+// Reset withdraws the rules: each node uses its configuration.
 func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, changed bool, err error) {
 	return ru.change(ctx, by, nil, audit.RoutingReset, nil)
 }
@@ -146,7 +146,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, doc []byte, act aud
 		if v, err = ru.rulesOf(row); err != nil {
 			return err
 		}
-		// They are about both environments.
+		// Rules apply to both environments.
 		return ru.Store.Commit(ctx, pay.Change{
 			Rules: []acquirer.RoutingRules{row}, Audit: ru.Audited(by, tenant.Scope{Live: true}, act, "routing", told),
 		})
@@ -158,8 +158,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, doc []byte, act aud
 	return v, changed, nil
 }
 
-// Check says what is wrong with rules: by themselves, or because there is no
-// such rail or account.
+// Check validates rules, including whether their rails and accounts exist.
 func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
 	list, err := ru.Store.Accounts.List(ctx)
 	if err != nil {
@@ -188,7 +187,7 @@ func (ru *Rules) check(rules routing.Rules, list []acquirer.Account) error {
 	return errors.Join(wrong...)
 }
 
-// unlistable says why an account can have no place in a rail's list.
+// unlistable says why an account cannot be in a rail's list, "" if it can.
 func unlistable(list acquirer.Accounts, id, rail string) string {
 	i := slices.IndexFunc(list, func(a acquirer.Account) bool { return a.ID == id && a.Status != acquirer.AccountRemoved })
 	switch {
@@ -200,7 +199,7 @@ func unlistable(list acquirer.Accounts, id, rail string) string {
 	return ""
 }
 
-// isRail reports whether the catalog has a rail of that key.
+// isRail reports whether the catalog has a rail with this key.
 func (ru *Rules) isRail(key string) bool {
 	for _, r := range ru.providers.catalog.ByID {
 		if r.Key == key {
@@ -210,8 +209,7 @@ func (ru *Rules) isRail(key string) bool {
 	return false
 }
 
-// withRails lists accounts with all their rails; one that cannot be opened serves
-// nobody.
+// withRails lists accounts with all their rails. One that cannot be opened has none.
 func (ru *Rules) withRails(list []acquirer.Account) acquirer.Accounts {
 	all := make(acquirer.Accounts, 0, len(list))
 	for _, account := range list {

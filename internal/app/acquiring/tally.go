@@ -8,25 +8,25 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// ProviderCalls names the charges that are counted together.
+// ProviderCalls is the key under which charges are counted.
 type ProviderCalls struct {
 	Account string
 	Rail    string // catalog key
 	Outcome pay.OutcomeKind
 }
 
-// CallCount is how many charges there were, and how long they took in all.
+// CallCount is the number of charges and their total duration.
 type CallCount struct {
 	N    int64
 	Took time.Duration
 }
 
-// tally counts what this node asked of the operator's accounts since it started.
+// tally counts this node's calls to the operator's accounts since it started.
 type tally struct {
-	mu       sync.Mutex // owns what follows
+	mu       sync.Mutex // guards the fields below
 	calls    map[ProviderCalls]CallCount
-	unmapped map[string]int64 // by account: status words that mean nothing here
-	words    map[string]bool  // by account and word: what the log was told of
+	unmapped map[string]int64 // by account: status words without a meaning here
+	words    map[string]bool  // by account and word: already logged
 }
 
 func newTally() *tally {
@@ -40,12 +40,11 @@ func (t *tally) charged(c ProviderCalls, took time.Duration) {
 	t.calls[c] = CallCount{n.N + 1, n.Took + took}
 }
 
-// maxWords bounds the words that the log is told of: a provider may send any.
+// maxWords limits the words that are logged: a provider may send any.
 const maxWords = 1000
 
-// strange counts a word, and reports whether it is new. A word itself is told to the
-// log, once for each account: there is no end of what a provider may send, and a metric
-// must have one.
+// strange counts an unknown status word, and reports whether it is new. Each word is logged once
+// for each account. It is no label of a metric, because the number of words has no limit.
 func (t *tally) strange(account, word string) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,17 +56,17 @@ func (t *tally) strange(account, word string) (news bool) {
 	return true
 }
 
-// ProviderCalls counts the charges that this node has made at the operator's
-// accounts since it started.
+// ProviderCalls counts the charges that this node has made at the operator's accounts since it
+// started.
 func (ps *Providers) ProviderCalls() map[ProviderCalls]CallCount {
 	ps.tally.mu.Lock()
 	defer ps.tally.mu.Unlock()
 	return maps.Clone(ps.tally.calls)
 }
 
-// UnmappedStatuses counts, by account, the status words of providers that have no
-// meaning here and were read as unknown. Every account counts from 0, or an alert that
-// looks for more than before would miss the first one.
+// UnmappedStatuses counts, by account, the providers' status words that have no meaning here and
+// were read as unknown. Every account starts at 0, so that an alert on an increase sees the first
+// one.
 func (ps *Providers) UnmappedStatuses() map[string]int64 {
 	counts := map[string]int64{}
 	for account := range ps.Desks.Load().ByID {

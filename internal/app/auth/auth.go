@@ -1,5 +1,5 @@
-// Package auth says who may do what: API keys, logins and their tokens, operators, and the secrets
-// that all that is sealed and signed with. What a merchant is, it does not know.
+// Package auth decides who may do what: API keys, logins and their tokens, operators, and the
+// secrets for encryption and signing. It knows nothing about merchants.
 package auth
 
 import (
@@ -25,7 +25,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// RefreshTTL is a refresh token's life (AUTH-6).
+// RefreshTTL is the lifetime of a refresh token (AUTH-6).
 const RefreshTTL = 30 * 24 * time.Hour
 
 const (
@@ -33,7 +33,7 @@ const (
 	refreshPrefix = "rt_"
 )
 
-// Access says who may do what by keys, logins and tokens. It is safe for use by many goroutines.
+// Access authenticates callers by keys, logins and tokens. It is safe for use by many goroutines.
 type Access struct {
 	*base.Base
 	secrets *Secrets
@@ -44,7 +44,8 @@ type Access struct {
 	events  authEvents
 }
 
-// NewSecrets returns secrets of which none is read yet. ttl is an access token's life; 0 means 15 minutes.
+// NewSecrets returns Secrets that has read none yet. ttl is the lifetime of an access token; 0
+// means 15 minutes.
 func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 	if ttl == 0 {
 		ttl = 15 * time.Minute
@@ -59,7 +60,7 @@ func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 // NewKeys returns the API keys of a service.
 func NewKeys(b *base.Base) *Keys { return &Keys{Base: b, seen: base.NewCache[tenant.Key](b.Now)} }
 
-// NewAccess returns what lets callers in by keys, and by tokens that the secrets sign.
+// NewAccess returns the Access for keys, and for tokens signed by the secrets.
 func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 	return &Access{
 		Base: b, secrets: secrets, known: keys, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
@@ -71,7 +72,7 @@ func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 type tokens struct {
 	keys   atomic.Pointer[signingKeys]
 	parser *jwt.Parser
-	// sealsSince is when this node learned of the master key that seals.
+	// sealsSince is when this node learnt of the current master key.
 	sealsSince atomic.Pointer[time.Time]
 	seen       *lru.Cache[string, seenToken] // by token
 }
@@ -86,7 +87,7 @@ type claims struct {
 	Key string `json:"key"`
 }
 
-// Tokens is what a login gets.
+// Tokens is the result of a login.
 type Tokens struct {
 	Access      string
 	Refresh     string
@@ -96,8 +97,7 @@ type Tokens struct {
 	Merchant    tenant.Merchant
 }
 
-// Login exchanges a key pair for tokens (AUTH-2). by says from where; it
-// has no key.
+// Login exchanges a key pair for tokens (AUTH-2). by has the address of the request, but no key.
 //
 // Errors: invalid_api_key.
 func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKey string) (Tokens, error) {
@@ -124,10 +124,10 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 	return ac.issue(ctx, login, now)
 }
 
-// pair finds the keys of a login. The publishable one is returned with a refusal too, where it
-// is known.
+// pair finds the keys of a login. The publishable key, if it is known, is returned with an error
+// too.
 func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret tenant.Key, err error) {
-	bad := problem.New(problem.InvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, as they were given when it was made; cascada key list shows which there are")
+	bad := problem.New(problem.InvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, exactly as they were issued; cascada key list shows the keys")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
 		bad = problem.New(problem.InvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
 	}
@@ -146,9 +146,8 @@ func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishab
 	return publishable, secret, nil
 }
 
-// Refresh rotates both tokens (AUTH-4). A refresh token
-// that was used before is a sign of theft: all tokens of its login end. by says
-// from where it was sent; it has no key.
+// Refresh rotates both tokens (AUTH-4). A refresh token that was used before is a sign of theft:
+// all tokens of its login end. by has the address of the request, but no key.
 func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
 	t, err := ac.refresh(ctx, by, token)
 	if err != nil {
@@ -158,7 +157,7 @@ func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) 
 	return t, nil
 }
 
-// refreshRefused leaves a trace of a refresh token that was not good, and returns err.
+// refreshRefused logs and counts a refused refresh token, and returns err.
 func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.InvalidToken {
 		ac.events[AuthRefreshRefused].Add(1)
@@ -167,9 +166,9 @@ func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err err
 	return err
 }
 
-// loginOf reads the login that a refresh token is of.
+// loginOf reads the login of a refresh token.
 //
-// Errors: invalid_token where it is not good, has ended, or was used before, which ends it.
+// Errors: invalid_token if it is not valid, has ended, or was used before, which ends the login.
 func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (tenant.Login, error) {
 	id, version, ok := ac.ParseRefresh(token)
 	if !ok {
@@ -211,7 +210,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		if !read.RevokedAt.IsZero() { // it ended meanwhile
 			return Tokens{}, badRefresh()
 		}
-		// The same token at the same time twice: one of the two was not its owner.
+		// The same token was used twice at the same time: one of the two was not its owner's.
 		return Tokens{}, ac.stolen(ctx, by, login.ID)
 	}
 	if err != nil {
@@ -220,13 +219,13 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 	return ac.issue(ctx, login, now)
 }
 
-// stolen ends a login whose refresh token was used twice, and returns what to answer.
+// stolen ends a login whose refresh token was used twice, and returns the error for the caller.
 func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) error {
 	ac.events[AuthRefreshReused].Add(1)
 	ac.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := audit.Actor{Kind: audit.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := ac.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {
-		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens still live
+		return fmt.Errorf("revoke a login: %w", err) // not a refusal: the tokens are still valid
 	}
 	return badRefresh()
 }
@@ -240,7 +239,7 @@ func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tok
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Subject: l.Merchant, Audience: jwt.ClaimStrings{string(l.Environment())},
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ac.secrets.ttl)),
-			// Two tokens of one second differ.
+			// Two tokens of the same second differ.
 			ID: l.ID + "." + strconv.FormatInt(l.Version, 10),
 		},
 		Key: l.Key,
@@ -257,8 +256,8 @@ func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tok
 	}, nil
 }
 
-// RefreshToken is made from the login's id and version, so that a token that
-// was good once can be told from one that never was. Nothing of it is kept.
+// RefreshToken is derived from the login's id and version, so that a token that was valid once
+// differs from one that never was. It is not stored.
 func (ac *Access) RefreshToken(login string, version int64) string {
 	body := login + "." + strconv.FormatInt(version, 10)
 	mac := hmac.New(sha256.New, ac.Vault.Key("refresh"))
@@ -266,7 +265,7 @@ func (ac *Access) RefreshToken(login string, version int64) string {
 	return refreshPrefix + body + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// ParseRefresh reads a refresh token that this service made: its login and which of its tokens it is.
+// ParseRefresh reads a refresh token of this service: its login and version.
 func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bool) {
 	body, found := strings.CutPrefix(token, refreshPrefix)
 	parts := strings.Split(body, ".")
@@ -280,12 +279,11 @@ func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bo
 	return parts[0], version, true
 }
 
-// Authenticate reads a bearer credential: an access token, or a raw key
-// (AUTH-9, AUTH-10).
+// Authenticate checks a bearer credential: an access token or a raw key (AUTH-9, AUTH-10).
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
-	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that all of it was sent, and that it was not revoked or rotated; the operator lists keys with cascada key list")
+	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that it is complete, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key tenant.Key
 	var err error
 	login := ""
@@ -314,20 +312,20 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 		return base.Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
-		return base.Principal{}, problem.New(problem.InvalidToken, "the access token is of another environment than its key: get a new one from POST /auth/token")
+		return base.Principal{}, problem.New(problem.InvalidToken, "the access token and its key are of different environments: get a new one from POST /auth/token")
 	}
 	return base.Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
 }
 
-// RawKey reports whether a credential is a key itself, and no token.
+// RawKey reports whether a credential is a key, not a token.
 func RawKey(credential string) bool {
 	return strings.HasPrefix(credential, "sk_") || strings.HasPrefix(credential, "pk_") || strings.HasPrefix(credential, "rk_")
 }
 
-// Recognises reports whether this node has seen a raw key good not long ago.
+// Recognises reports whether this node has recently accepted a raw key.
 func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.Vault.Hash(rawKey)) }
 
-// Tier reads a merchant's tier, a few seconds old at most.
+// Tier reads a merchant's tier, at most a few seconds old.
 func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error) {
 	return ac.tiers.Get(merchant, func() (tenant.Tier, error) {
 		m, err := ac.Store.Merchants.Get(ctx, merchant)
@@ -335,16 +333,15 @@ func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error
 	})
 }
 
-// maxToken bounds what is parsed; ours have about 400 bytes.
+// maxToken is the longest token that is parsed; ours have about 400 bytes.
 const maxToken = 4096
 
-// parse verifies an access token. Tokens that were verified are remembered
-// until they expire.
+// parse verifies an access token. Verified tokens are cached until they expire.
 func (t *tokens) parse(text string, now time.Time) (claims, error) {
 	if s, ok := t.seen.Get(text); ok && now.Before(s.expires) {
 		return s.claims, nil
 	}
-	invalid := problem.New(problem.InvalidToken, "the access token is not valid: send it as POST /auth/token gave it, or get a new one there; a secret key works in its place too")
+	invalid := problem.New(problem.InvalidToken, "the access token is not valid: send it exactly as POST /auth/token returned it, or get a new one there; a secret key works too")
 	if len(text) > maxToken {
 		return claims{}, invalid
 	}
@@ -363,7 +360,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 	if errors.Is(err, jwt.ErrTokenExpired) {
 		return claims{}, problem.New(problem.TokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
 	}
-	if err != nil || c.Key == "" || past { // what such a key signed is over: this was made by who stole it
+	if err != nil || c.Key == "" || past { // the time of this signing key is over: a thief made this token
 		return claims{}, invalid
 	}
 	t.seen.Add(text, seenToken{c, c.ExpiresAt.Time})

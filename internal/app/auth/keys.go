@@ -16,25 +16,25 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Keys are the API keys of merchants. It is safe for use by many goroutines.
+// Keys has the merchants' API keys. It is safe for use by many goroutines.
 type Keys struct {
 	*base.Base
 	seen *base.Cache[tenant.Key] // by hash and by id
 }
 
-// NewKey is what a key is to be.
+// NewKey describes a key to be made.
 type NewKey struct {
-	tenant.Scope // without a shop: the whole merchant's
+	tenant.Scope // without a shop: for the whole merchant
 	Kind         tenant.KeyKind
-	Rights       []tenant.Right // of a restricted one; withdrawals of a secret one
-	Ends         time.Time      // when it is refused from; the zero time: it does not end by itself
+	Rights       []tenant.Right // of a restricted key; a secret key can only get withdrawals
+	Ends         time.Time      // it is refused from then on; zero: it does not expire
 }
 
-// Create adds a key, and returns it: it cannot be read again. A secret key of the whole
-// merchant, or of his first shop, may withdraw.
+// Create makes a key and returns its text, which cannot be read again. A secret key of the whole
+// merchant, or of the merchant's first shop, gets the right withdrawals.
 //
-// Errors: store.ErrNotFound where there is no such merchant, or the shop is not
-// the merchant's; invalid_request for rights that a key of the kind has not.
+// Errors: store.ErrNotFound if the merchant does not exist, or the shop is not the merchant's;
+// invalid_request for rights that this kind of key cannot have.
 func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
@@ -70,7 +70,7 @@ func (n NewKey) check() error {
 	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "rights", why) }
 	switch {
 	case n.Kind == tenant.Restricted && len(n.Rights) == 0:
-		return refuse("a restricted key has some rights: want some of " + tenant.WriteRights(tenant.Rights()))
+		return refuse("a restricted key needs rights: use some of " + tenant.WriteRights(tenant.Rights()))
 	case n.Kind == tenant.Publishable && len(n.Rights) > 0:
 		return refuse("a publishable key has no rights")
 	case n.Kind == tenant.Secret && !slices.Equal(n.Rights, []tenant.Right{tenant.RightWithdrawals}) && len(n.Rights) > 0:
@@ -79,7 +79,7 @@ func (n NewKey) check() error {
 	return nil
 }
 
-// List lists a merchant's keys, oldest first, with those that are over, and how they were used.
+// List lists a merchant's keys, oldest first, including ended ones, with their use.
 //
 // Errors: store.ErrNotFound.
 func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[string]store.KeyUsage, error) {
@@ -94,15 +94,14 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[st
 	return list, uses, err
 }
 
-// LeastGrace is the shortest time that a rotated key may be good yet: what nodes know of keys is
-// younger.
+// LeastGrace is the shortest grace of a rotated key: nodes cache keys for less time.
 const LeastGrace = 2 * base.CacheTTL
 
-// Rotate makes a key that may do what another one may, and returns it: it cannot be read
-// again. The other one, by its id or how it is shown, is good for the grace yet.
+// Rotate makes a key with the same rights as another one, and returns its text, which cannot be
+// read again. name is the old key's id or preview. The old key stays valid for the grace.
 //
-// Errors: store.ErrNotFound; conflict_state where the other one is over or was rotated, or several
-// are shown so; invalid_request for a grace below LeastGrace that is not 0.
+// Errors: store.ErrNotFound; conflict_state if the old key has ended or was rotated, or if the
+// preview fits several keys; invalid_request for a grace between 0 and LeastGrace.
 func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
@@ -111,15 +110,15 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 	now := ks.Now()
 	switch {
 	case old.Over(now):
-		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" is over: make a new one")
+		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" has ended: make a new one")
 	case old.Successor != "":
 		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" was rotated: "+old.Successor+" took its place; rotate that")
 	case grace != 0 && grace < LeastGrace:
-		return "", key, problem.Field(problem.InvalidRequest, "grace", "the grace is 0, or "+LeastGrace.String()+" at least: other nodes learn of it within that time")
+		return "", key, problem.Field(problem.InvalidRequest, "grace", "the grace must be 0, or at least "+LeastGrace.String()+": other nodes need that time to learn of the change")
 	}
 	raw, key = ks.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
-	if !old.EndsAt.IsZero() { // it lives as long as the other one was to
+	if !old.EndsAt.IsZero() { // it expires when the old one would have
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
 	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
@@ -132,9 +131,9 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 	return raw, key, err
 }
 
-// Revoke ends a key by its id, or by how it is shown; other nodes notice within two seconds.
+// Revoke ends a key by its id or its preview. Other nodes notice within two seconds.
 //
-// Errors: store.ErrNotFound, conflict_state where several are shown so.
+// Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
 func (ks *Keys) Revoke(ctx context.Context, name string) (tenant.Key, error) {
 	return ks.endKey(ctx, func() (tenant.Key, error) { return ks.key(ctx, name) })
 }
@@ -152,9 +151,9 @@ func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (tenant.Key, error) {
 	})
 }
 
-// key reads a key by its id, or by how it is shown: sk_test_…abcd, or with three dots.
+// key reads a key by its id or its preview: sk_test_…abcd, or with three dots.
 //
-// Errors: store.ErrNotFound, conflict_state where several are shown so.
+// Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
 func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
@@ -175,7 +174,7 @@ func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 		for _, key := range list {
 			ids = append(ids, key.ID)
 		}
-		return tenant.Key{}, problem.New(problem.ConflictState, "several keys are shown as "+shown+", give the id of one: "+strings.Join(ids, ", "))
+		return tenant.Key{}, problem.New(problem.ConflictState, "several keys have the preview "+shown+": give the id of one: "+strings.Join(ids, ", "))
 	}
 	return list[0], nil
 }
@@ -200,7 +199,7 @@ func (ks *Keys) forgetKey(key tenant.Key) {
 	ks.seen.Forget(key.ID)
 }
 
-// AuditKey is the entry of something that was done with a key.
+// AuditKey is the audit entry of an act on a key.
 func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
@@ -212,7 +211,7 @@ func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
 	return ks.Audited(ks.Self(), key.Scope, act, key.ID, details)
 }
 
-// NewKey makes a key of a kind. Its raw text is told once, and kept nowhere.
+// NewKey makes a key of a kind. Its raw text is returned once, and stored nowhere.
 func (ks *Keys) NewKey(scope tenant.Scope, kind tenant.KeyKind, now time.Time) (string, tenant.Key) {
 	prefix := tenant.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)

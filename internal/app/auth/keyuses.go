@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// usesKept is how long a use of a key from an address is not noted again, and usesMost how
-	// many are remembered: beyond it all are forgotten, and noted anew.
+	// usesKept is how long a use of a key from an address is not recorded again. usesMost is how
+	// many uses are remembered; beyond it all are forgotten and recorded again.
 	usesKept = time.Hour
 	usesMost = 50_000
 	// UsesEvery is how soon a use is written.
 	UsesEvery = 10 * time.Second
-	// usesBatch is how many are written at a time.
+	// usesBatch is how many uses are written at a time.
 	usesBatch = 500
 )
 
-// keyUses are from where keys were used, as far as that was noted of late.
+// keyUses are the recent uses of keys, by address.
 type keyUses struct {
-	mu   sync.Mutex // owns what follows
+	mu   sync.Mutex // guards the fields below
 	seen map[tenant.KeyUse]time.Time
 	news map[tenant.KeyUse]time.Time
 }
@@ -36,7 +36,7 @@ func newKeyUses() *keyUses {
 	return &keyUses{seen: map[tenant.KeyUse]time.Time{}, news: map[tenant.KeyUse]time.Time{}}
 }
 
-// KeyUsed notes that a key was good, and from where. It costs a request no look at the database.
+// KeyUsed records that a valid key was used, and from where. It does not read the database.
 func (ac *Access) KeyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
@@ -54,8 +54,8 @@ func (ac *Access) KeyUsed(p base.Principal) {
 	u.seen[use], u.news[use] = now, now
 }
 
-// WriteKeyUses writes what was noted. A key that is used from an address that it was never used
-// from before is told of, unless it was used from nowhere yet.
+// WriteKeyUses writes the recorded uses. It logs and audits a key's first use from a new address,
+// but not the key's very first use.
 func (ac *Access) WriteKeyUses(ctx context.Context) error {
 	for {
 		some := ac.uses.take()
@@ -63,13 +63,13 @@ func (ac *Access) WriteKeyUses(ctx context.Context) error {
 			return nil
 		}
 		if err := ac.writeKeyUses(ctx, some); err != nil {
-			ac.uses.putBack(some) // where it was written all the same, it is written again
+			ac.uses.putBack(some) // a use that was written all the same is written again
 			return base.UnlessStale(err)
 		}
 	}
 }
 
-// take takes some of what was noted.
+// take removes and returns some of the recorded uses.
 func (u *keyUses) take() map[tenant.KeyUse]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -121,7 +121,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.
 			return err
 		}
 		details := map[string]string{"preview": key.Preview}
-		if len(list) > 1 { // at once: one entry tells of all
+		if len(list) > 1 { // several at once: one entry lists them all
 			details["more"] = fmt.Sprint(len(list) - 1)
 		}
 		change.Audit = append(change.Audit, ac.Audited(audit.Actor{Kind: audit.BySystem, IP: list[0]}, key.Scope, audit.KeyUsedAnew, key.ID, details)...)
@@ -131,7 +131,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.
 	}
 	for id, list := range told {
 		ac.events[AuthNewAddress].Add(int64(len(list)))
-		ac.WarnSometimes(ctx, "a key is used from an address that it was not used from before", id, "key", id, "address", list[0], "addresses", len(list))
+		ac.WarnSometimes(ctx, "a key was used from a new address", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil
 }

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// revokedOverlap is how far back before the last one a look for what was revoked goes: a
-	// commit takes its time, and the clocks of two nodes differ. One look of wholeLook goes as
-	// far back as tokens live, with clocks that are clocksApart.
+	// revokedOverlap is how far a look for revoked logins goes back before the previous one: a
+	// commit takes time, and the clocks of two nodes differ. Once every wholeLook, a look goes back
+	// as far as tokens live, plus clocksApart.
 	revokedOverlap = time.Minute
 	wholeLook      = 10
 	clocksApart    = 10 * time.Minute
 	// loginsBatch is how many logins are ended in one change.
 	loginsBatch = 500
-	// refusalsEvery is how often a refused login with one key is audited; the log and the
-	// count tell of the others.
+	// refusalsEvery is how often refused logins with one key are audited. The log and the count
+	// have the others.
 	refusalsEvery = 10 * time.Second
 )
 
-// revocations are the logins that have ended while access tokens of theirs may still be good.
-// Every node reads them once a second, so that a request asks no database.
+// revocations are the logins that have ended while their access tokens may still be valid. Every
+// node reads them once a second, so that requests need no database read.
 type revocations struct {
-	mu sync.RWMutex         // owns of
-	of map[string]time.Time // login → when this node learned of it
+	mu sync.RWMutex         // guards of
+	of map[string]time.Time // login → when this node learnt of it
 
-	// Of the loop that reads them.
-	read  time.Time // when it last did
+	// Used by the loop that reads them.
+	read  time.Time // time of the last read
 	looks int
 }
 
@@ -49,8 +49,8 @@ func (r *revocations) has(login string) bool {
 	return ended
 }
 
-// learn notes logins that have ended, and forgets those whose tokens have: what was learned
-// before forget.
+// learn adds logins that have ended, and forgets those learnt before forget, whose tokens have
+// expired.
 func (r *revocations) learn(logins []string, now, forget time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *revocations) learn(logins []string, now, forget time.Time) {
 	maps.DeleteFunc(r.of, func(_ string, at time.Time) bool { return at.Before(forget) })
 }
 
-// ReadRevoked takes notice of what other processes have revoked.
+// ReadRevoked reads what other processes have revoked.
 func (ac *Access) ReadRevoked(ctx context.Context) error {
 	now := ac.Now()
 	since := ac.oldestToken(now)
@@ -82,7 +82,7 @@ func (ac *Access) ReadRevoked(ctx context.Context) error {
 	return nil
 }
 
-// oldestToken is when the oldest access token that is still good may have been made.
+// oldestToken is the earliest time at which a token that is still valid can have been made.
 func (ac *Access) oldestToken(now time.Time) time.Time { return now.Add(-ac.secrets.ttl - clocksApart) }
 
 func later(a, b time.Time) time.Time {
@@ -92,10 +92,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// AuthEvent is what happened to credentials, as it is counted.
+// AuthEvent is an event about credentials that is counted.
 type AuthEvent string
 
-// The events. Their number is fixed: each is a label of a metric.
+// The events. Their number is fixed, because each is a label of a metric.
 const (
 	AuthLogin          AuthEvent = "login"
 	AuthLoginRefused   AuthEvent = "login_refused"
@@ -113,7 +113,7 @@ func AuthEventKinds() []AuthEvent {
 	return []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress, AuthBeyond}
 }
 
-// authEvents counts them.
+// authEvents counts the events.
 type authEvents map[AuthEvent]*atomic.Int64
 
 func newAuthEvents() authEvents {
@@ -124,7 +124,7 @@ func newAuthEvents() authEvents {
 	return e
 }
 
-// AuthEvents tells what happened to credentials at this node since it started.
+// AuthEvents counts the events about credentials at this node since it started.
 func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 	counts := map[AuthEvent]int64{}
 	for kind, n := range ac.events {
@@ -133,8 +133,7 @@ func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 	return counts
 }
 
-// loginRefused leaves a trace of a login that was refused: key is the publishable one, where
-// it is known.
+// loginRefused logs, counts and audits a refused login. key is the publishable key, if it is known.
 func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenant.Key) {
 	ac.events[AuthLoginRefused].Add(1)
 	ac.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
@@ -155,8 +154,8 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenan
 	}
 }
 
-// CredentialRefused leaves a trace of credentials that were not good: by says from where they
-// came. An access token that is over is nothing to tell of.
+// CredentialRefused logs and counts credentials that were refused. by has the address of the
+// request. An expired access token is not logged.
 func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && (shown.Code == problem.InvalidAPIKey || shown.Code == problem.InvalidToken) {
@@ -165,39 +164,39 @@ func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refu
 	}
 }
 
-// WentBeyond leaves a trace of credentials that were good, and asked for what they do not cover.
+// WentBeyond logs and counts valid credentials that lack a right or a scope.
 func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && shown.Code == problem.Forbidden {
 		ac.events[AuthBeyond].Add(1)
-		ac.WarnSometimes(ctx, "credentials asked for what they do not cover", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
+		ac.WarnSometimes(ctx, "credentials lack a right or a scope", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
-// TurnedAway leaves a trace of a request that was over a limit; other refusals are not told of.
+// TurnedAway logs and counts a request over a limit. Other refusals are ignored.
 func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*problem.Error](refusal); ok && shown.Code == problem.RateLimited {
 		ac.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
 
-// Logout ends the login of an access token: neither it nor its refresh token is good any more.
+// Logout ends the login of an access token: neither it nor its refresh token is valid any more.
 //
-// Errors: missing_credentials where the request came with nothing, invalid_request where it came
-// with a key itself.
+// Errors: missing_credentials if the request has no credentials, invalid_request if it has a raw
+// key.
 func (ac *Access) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
 		return problem.New(problem.MissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
 	}
 	if by.Login == "" {
-		return problem.New(problem.InvalidRequest, "only a login can be ended here: send the access token that it gave, not a key")
+		return problem.New(problem.InvalidRequest, "only a login can be ended here: send its access token, not a key")
 	}
 	return ac.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
 }
 
-// LogoutRefresh ends the login of a refresh token, as Logout does.
+// LogoutRefresh is Logout for the login of a refresh token.
 //
-// Errors: invalid_token, where the login has ended too.
+// Errors: invalid_token, also if the login has ended.
 func (ac *Access) LogoutRefresh(ctx context.Context, by base.Principal, token string) error {
 	login, err := ac.loginOf(ctx, by, token)
 	if err != nil {
@@ -207,7 +206,8 @@ func (ac *Access) LogoutRefresh(ctx context.Context, by base.Principal, token st
 	return ac.RevokeLogin(ctx, actor, login.ID, "logged out")
 }
 
-// RevokeLogin ends a login on every node, within two seconds. One that has ended stays so.
+// RevokeLogin ends a login on every node within two seconds. A login that has ended does not
+// change.
 //
 // Errors: store.ErrNotFound.
 func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason string) error {
@@ -223,8 +223,8 @@ func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason
 	})
 }
 
-// RevokeLogins ends all logins of a merchant, or of one of the merchant's keys, and returns
-// how many there were.
+// RevokeLogins ends all logins of a merchant, or of one of the merchant's keys, and returns their
+// number.
 //
 // Errors: store.ErrNotFound.
 func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, key, reason string) (n int, err error) {
@@ -258,7 +258,7 @@ func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, ke
 	}
 }
 
-// endLogins writes that logins have ended, and heeds it at once.
+// endLogins writes that logins have ended, and applies it on this node at once.
 func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []tenant.Login, act audit.Act, object string, details map[string]string) error {
 	now := ac.Now()
 	scope := list[0].Scope
@@ -272,14 +272,14 @@ func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []tenant.L
 		ended = append(ended, l.ID)
 	}
 	if err := ac.Store.Commit(ctx, change); err != nil {
-		return err // where nobody knows, the next look tells
+		return err // if the result is unknown, the next look finds it
 	}
 	ac.revoked.learn(ended, now, ac.oldestToken(now))
 	ac.events[AuthRevoked].Add(int64(len(list)))
 	return nil
 }
 
-// loginOf is the login that an access token's id names.
+// loginOf is the login in an access token's id.
 func loginOf(token string) string {
 	login, _, _ := strings.Cut(token, ".")
 	return login

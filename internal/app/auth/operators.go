@@ -17,16 +17,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Operators are those who may use the admin API.
+// Operators are the users of the admin API.
 type Operators struct{ *base.Base }
 
 // NewOperators returns the operators of a service.
 func NewOperators(b *base.Base) *Operators { return &Operators{b} }
 
-// Add gives a person or a program a token of the admin API. It is shown
-// once and cannot be read again. It is refused from ends on, unless that is zero.
+// Add gives a person or a program a token for the admin API. The token is returned once and cannot
+// be read again. It expires at ends; zero: never.
 //
-// Errors: invalid_request for the name, conflict_state for one who has a token.
+// Errors: invalid_request for the name, conflict_state if the operator has a valid token.
 func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends time.Time) (token string, o tenant.Operator, err error) {
 	token = id.Secret(tenant.TokenPrefix)
 	preview := tenant.TokenPrefix + "…" + token[len(token)-4:]
@@ -46,7 +46,7 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends 
 
 // Remove ends an operator's token, on every node at once.
 //
-// Errors: store.ErrNotFound, conflict_state where it has ended.
+// Errors: store.ErrNotFound, conflict_state if the operator was removed.
 func (os *Operators) Remove(ctx context.Context, by audit.Actor, name string) error {
 	return base.Again(func() error {
 		o, err := os.Store.Operators.Get(ctx, name)
@@ -64,19 +64,18 @@ func (os *Operators) auditOperator(by audit.Actor, act audit.Act, o tenant.Opera
 	return os.Audited(by, tenant.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
 }
 
-// List lists who may use the admin API, without those who were removed
-// unless all.
+// List lists the operators of the admin API. Removed ones are listed only with all.
 func (os *Operators) List(ctx context.Context, all bool) ([]tenant.Operator, error) {
 	list, err := os.Store.Operators.List(ctx)
 	return slices.DeleteFunc(list, func(o tenant.Operator) bool { return !o.Active() && !all }), err
 }
 
-// Authenticate finds who has a token. It is looked up each time, so that
-// it ends when its operator is removed, and not a moment later.
+// Authenticate finds the operator of a token. It reads the database each time, so that a removed
+// operator's token is refused at once.
 //
 // Errors: invalid_token.
 func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Operator, error) {
-	bad := problem.New(problem.InvalidToken, "this is no operator's token, or its operator was removed")
+	bad := problem.New(problem.InvalidToken, "this is not a valid operator's token, or its operator was removed")
 	if !strings.HasPrefix(token, tenant.TokenPrefix) || len(token) > maxToken {
 		return tenant.Operator{}, bad
 	}
@@ -85,7 +84,7 @@ func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Ope
 		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(os.Now()) {
-		return tenant.Operator{}, problem.New(problem.InvalidToken, "this operator's token has ended: cascada operator add gives a new one")
+		return tenant.Operator{}, problem.New(problem.InvalidToken, "this operator's token has expired: cascada operator add makes a new one")
 	}
 	return o, nil
 }

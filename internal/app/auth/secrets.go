@@ -24,39 +24,39 @@ import (
 )
 
 const (
-	KeySecretID = "jwt/"      // prefix of the signing keys among the secrets
-	ResealedID  = "resealed/" // prefix of the master keys under which everything is
+	KeySecretID = "jwt/"      // prefix of the ids of signing keys
+	ResealedID  = "resealed/" // prefix of the ids that record under which master keys everything is encrypted
 
-	// SecretsEvery is how soon a node learns what another process did to the secrets.
+	// SecretsEvery is how soon a node learns of another process's changes of the secrets.
 	SecretsEvery = 5 * time.Second
-	// allHear is how long all nodes have to learn of a master key that took over.
+	// allHear is how long all nodes have to learn of a new master key.
 	allHear = 2 * SecretsEvery
-	// ResealEvery is how often a node looks whether texts are to be sealed again.
+	// ResealEvery is how often a node checks whether texts must be encrypted again.
 	ResealEvery = 30 * time.Second
-	// signingKeyLife is how long a signing key signs. As long it is kept after another one took
-	// over, so that clients are told that their tokens are over, and not that they are bad.
-	// signingKeyNews is how long all nodes have to learn of one before it signs.
+	// signingKeyLife is how long a signing key signs. It is kept for as long after the next one
+	// took over, so that clients get "expired" for their tokens, not "invalid". signingKeyNews is
+	// how long all nodes have to learn of a key before it signs.
 	signingKeyLife = RefreshTTL
 	signingKeyNews = time.Minute
-	// resealBatch is how many rows are read at a time, and sealed again.
+	// resealBatch is how many rows are read and encrypted again at a time.
 	resealBatch = 200
 )
 
 // signingKeys are the keys of access tokens, by id.
 type signingKeys struct {
 	ring    map[string][]byte
-	since   map[string]time.Time // when this node learned of each
+	since   map[string]time.Time // when this node learnt of each
 	current string               // the one that signs
-	alone   time.Time            // when tokens of others are all over
+	alone   time.Time            // when all tokens of other keys have expired
 	made    time.Time            // the newest one
 	number  int                  // its id
 }
 
-// ErrForeignKey tells of a master key that does not belong to the database.
+// ErrForeignKey says that the master key does not belong to the database.
 var ErrForeignKey = errors.New("the master key does not fit this database")
 
-// Secrets are the keys that encrypt texts and sign tokens: the root, the master keys and the signing
-// keys. It is safe for use by many goroutines.
+// Secrets are the keys that encrypt texts and sign tokens: the root, the master keys and the
+// signing keys. It is safe for use by many goroutines.
 type Secrets struct {
 	*base.Base
 	ttl     time.Duration // of an access token
@@ -66,7 +66,7 @@ type Secrets struct {
 
 // Unlock reads the root and the signing keys, and makes them on the first start.
 func (sc *Secrets) Unlock(ctx context.Context) error {
-	for range 2 { // of two nodes that start at once one makes them, and both read
+	for range 2 { // if two nodes start at once, one makes them and both read them
 		list, err := sc.Store.Secrets.List(ctx)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 		if err := base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
 			return err
 		}
-		if err := sc.ReadSecrets(ctx); err != nil { // the root, under which the first signing key is sealed
+		if err := sc.ReadSecrets(ctx); err != nil { // the root, under which the first signing key is encrypted
 			return err
 		}
 	}
@@ -92,11 +92,11 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// firstSecrets are those that a database lacks: the root, and then a signing key.
+// firstSecrets makes the secrets that a database lacks: the root, then a signing key.
 func (sc *Secrets) firstSecrets(list []tenant.Sealed) ([]tenant.Sealed, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
 		root := sc.Vault.NewRoot()
-		if len(list) > 0 { // from before there was a root: it was the master key
+		if len(list) > 0 { // a database from before the root existed: the master key was the root
 			var err error
 			if root, err = sc.Vault.OldRoot(list[0].ID, list[0].Text); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
@@ -110,7 +110,7 @@ func (sc *Secrets) firstSecrets(list []tenant.Sealed) ([]tenant.Sealed, error) {
 	return nil, nil
 }
 
-// Find looks for a sealed text by its id.
+// Find finds an encrypted text by its id.
 func Find(list []tenant.Sealed, id string) (tenant.Sealed, bool) {
 	i := slices.IndexFunc(list, func(s tenant.Sealed) bool { return s.ID == id })
 	if i < 0 {
@@ -119,13 +119,13 @@ func Find(list []tenant.Sealed, id string) (tenant.Sealed, bool) {
 	return list[i], true
 }
 
-// NewSealed is a sealed text that is to be written.
+// NewSealed is a new encrypted text, to be written.
 func (sc *Secrets) NewSealed(id string, text []byte) tenant.Sealed {
 	return tenant.Sealed{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
 }
 
-// ReadSecrets takes notice of what other processes did: a master key that took over, signing
-// keys that came or went.
+// ReadSecrets reads other processes' changes: a new master key, signing keys that were added or
+// deleted.
 func (sc *Secrets) ReadSecrets(ctx context.Context) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (sc *Secrets) heed(list []tenant.Sealed) error {
 	return sc.readSigningKeys(list)
 }
 
-// readSigningKeys reads the keys of access tokens. The newest one signs that all nodes know.
+// readSigningKeys reads the keys of access tokens. The newest key that all nodes know signs.
 func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
 	now, known := sc.Now(), sc.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
@@ -168,7 +168,7 @@ func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
 		if next.ring[kid], err = sc.Vault.Open(s.ID, s.Text); err != nil {
 			return fmt.Errorf("%w: %w", ErrForeignKey, err)
 		}
-		// A clock that runs ahead made it: it is as old as this node knows it.
+		// Made by a clock that runs ahead: use the time since when this node knows it.
 		next.since[kid] = s.CreatedAt
 		if known != nil {
 			next.since[kid] = now
@@ -194,8 +194,8 @@ func (sc *Secrets) newSigningKey(number int) tenant.Sealed {
 	return sc.NewSealed(id, sc.Vault.Seal(id, key))
 }
 
-// RotateSigningKey makes a new key of access tokens when the newest one is old, and forgets those
-// from before it. Of two nodes that make one at a time, one does.
+// RotateSigningKey makes a new key of access tokens when the newest one is old, and deletes the
+// ones before it. If two nodes try at once, one succeeds.
 func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
@@ -214,15 +214,16 @@ func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
 			change.Sealed = append(change.Sealed, s.Drop())
 		}
 	}
-	sc.Log.InfoContext(ctx, "a new key signs access tokens from now on", "key", keys.number+1)
+	sc.Log.InfoContext(ctx, "a new key signs access tokens", "key", keys.number+1)
 	return base.UnlessStale(sc.Store.Commit(ctx, change))
 }
 
 // SigningKeys counts the keys of access tokens that this node knows.
 func (sc *Secrets) SigningKeys() int { return len(sc.tokens.keys.Load().ring) }
 
-// MasterKeys tells of the master keys of this process: their fingerprints, newest last, which
-// one seals, and how much is sealed under each. What no key of this process opens is under "".
+// MasterKeys returns this process's master keys: their fingerprints, newest last, the one that
+// encrypts, and how many texts are encrypted under each. Texts that none of them opens are under
+// "".
 func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
 	sealed = map[string]int{}
 	err = sc.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
@@ -234,10 +235,10 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 	return sc.Vault.Keys(), sc.Vault.Current(), sealed, err
 }
 
-// RotateMasterKey lets the newest master key of this process take over: what is sealed from now
-// on is sealed under it. Other processes learn of it within seconds, and need to have it.
+// RotateMasterKey makes the newest master key of this process the one that encrypts from now on.
+// Other processes learn of it within seconds, and must have it.
 //
-// Errors: conflict_state where it has already.
+// Errors: conflict_state if it is the current one already.
 func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	err := base.Again(func() error {
 		list, err := sc.Store.Secrets.List(ctx)
@@ -249,7 +250,7 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 		}
 		before, newest := sc.Vault.Current(), sc.Vault.Newest()
 		if before == newest {
-			return problem.New(problem.ConflictState, "the newest master key, "+newest+", seals already: add another one first")
+			return problem.New(problem.ConflictState, "the newest master key, "+newest+", is the current one already: add another one first")
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{
@@ -263,8 +264,8 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	return sc.ReadSecrets(ctx)
 }
 
-// ResealTexts seals again what is under another master key than the one that took over. It begins
-// anew wherever it was ended, and skips what is done.
+// ResealTexts encrypts texts again that are under another master key than the current one. It can
+// be interrupted at any time, and skips texts that are done.
 func (sc *Secrets) ResealTexts(ctx context.Context) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
@@ -276,14 +277,14 @@ func (sc *Secrets) ResealTexts(ctx context.Context) error {
 	}
 	heard := sc.Now().Sub(*sc.tokens.sealsSince.Load()) >= allHear
 	n, err := sc.Reseal(ctx)
-	if err != nil || n > 0 || !heard { // a look after all have heard of it finds what they sealed before
+	if err != nil || n > 0 || !heard { // a look after all nodes know the key finds what they encrypted before
 		return err
 	}
 	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
 }
 
-// Resealed waits until nothing is sealed, nor will be, under another master key than the one that
-// took over: until all nodes have heard of it.
+// Resealed waits until no text is, or can still become, encrypted under another master key than the
+// current one: until all nodes know it.
 func (sc *Secrets) Resealed(ctx context.Context) error {
 	for {
 		if err := sc.ResealTexts(ctx); err != nil {
@@ -304,15 +305,15 @@ func (sc *Secrets) Resealed(ctx context.Context) error {
 	}
 }
 
-// Reseal seals again what is under another master key than the one that took over, and returns
-// how much that was.
+// Reseal encrypts texts again that are under another master key than the current one, and returns
+// their number.
 func (sc *Secrets) Reseal(ctx context.Context) (n int, err error) {
 	err = sc.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0
 		for i, t := range texts {
 			again, other, err := sc.Vault.Reseal(t.about, t.sealed)
 			if err != nil {
-				sc.Log.ErrorContext(ctx, "a text can be opened by no master key of this process", "text", t.about, "error", err)
+				sc.Log.ErrorContext(ctx, "no master key of this process opens a text", "text", t.about, "error", err)
 			}
 			if fresh[i] = again; other {
 				changed++
@@ -322,31 +323,32 @@ func (sc *Secrets) Reseal(ctx context.Context) (n int, err error) {
 			return nil
 		}
 		n += changed
-		if err := write(fresh); !errors.Is(err, store.ErrStale) { // which is sealed under the new one, or met again
+		if err := write(fresh); !errors.Is(err, store.ErrStale) { // stale: encrypted under the new one already, or found again
 			return err
 		}
 		return nil
 	})
 	if n > 0 {
-		sc.Log.InfoContext(ctx, "secrets were sealed again", "texts", n, "master_key", sc.Vault.Current())
+		sc.Log.InfoContext(ctx, "secrets were encrypted again", "texts", n, "master_key", sc.Vault.Current())
 	}
 	return n, err
 }
 
-// text is a sealed text and what it is about.
+// text is an encrypted text and what it belongs to.
 type text struct {
 	about  string
 	sealed []byte
 }
 
-// eachSealed calls do for the sealed texts of every row, and with what writes them again.
+// eachSealed calls do for the encrypted texts of every row, with the function that writes them
+// again.
 func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
-		if s.ID == vault.RootID || strings.HasPrefix(s.ID, ResealedID) { // the first one is written by a rotation alone
+		if s.ID == vault.RootID || strings.HasPrefix(s.ID, ResealedID) { // the root is written only by a rotation
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
@@ -403,7 +405,8 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 	})
 }
 
-// eachFile is eachSealed for the files of payout batches, one at a time: one may have megabytes.
+// eachFile is eachSealed for the files of payout batches, one at a time, because one may have
+// megabytes.
 func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
 		b, err := sc.Store.Batches.After(ctx, after)
@@ -421,7 +424,7 @@ func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) 
 	})
 }
 
-// pages asks for page after page until one names no other to go on from.
+// pages reads page after page until there is no next one.
 func pages(read func(after string) (next string, err error)) error {
 	for after := ""; ; {
 		following, err := read(after)
@@ -439,13 +442,13 @@ func next(last string, rows int) string {
 	return last
 }
 
-// column is a sealed column of a row. It may be empty.
+// column is an encrypted column of a row. It may be empty.
 type column struct {
 	about string
 	of    *[]byte
 }
 
-// sealedIn are the sealed columns of a row.
+// sealedIn are the encrypted columns of a row.
 type sealedIn []column
 
 func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
@@ -462,5 +465,5 @@ func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func()
 	})
 }
 
-// ForeignKey reports whether another master key took over, which this process does not have.
+// ForeignKey reports whether a master key took over that this process does not have.
 func (sc *Secrets) ForeignKey() bool { return sc.foreign.Load() }

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// Loops that are woken when something comes due: those of store.NextDue's kinds, the
-// two of payments being one, and the one that opens settlements.
+// The loops that are woken when something comes due: one for each kind of store.NextDue (payments
+// have more than one kind), and the one that opens settlements.
 const (
 	PaymentsLoop      = "payments"
 	DeliveriesLoop    = "deliveries"
@@ -31,18 +31,18 @@ const (
 )
 
 const (
-	// usualLook is how often the database is looked at for what others wrote.
+	// usualLook is how often the database is checked for what other nodes wrote.
 	usualLook = time.Second
-	// longRest is the longest pause of a loop that is told when it has something to do.
+	// longRest is the longest pause of a loop that is woken when it has something to do.
 	longRest = time.Minute
-	// OpeningPause gathers the first money of a merchant before a settlement is opened.
+	// OpeningPause is the wait before a settlement is opened, to gather a merchant's first money.
 	OpeningPause = 2 * time.Second
 )
 
-// AtOnce is before every time.
+// AtOnce is earlier than every time.
 var AtOnce = time.UnixMicro(1)
 
-// alarms are those of the loops, by name. The map is never changed.
+// alarms has the loops' alarms, by name. The map is never changed.
 type alarms map[string]*work.Alarm
 
 func newAlarms() alarms {
@@ -56,7 +56,7 @@ func newAlarms() alarms {
 	return all
 }
 
-// loopOf names the loop of a kind of due work.
+// loopOf is the name of the loop for a kind of due work.
 func loopOf(kind string) string {
 	switch kind {
 	case "pending payments", "processing payments", "ended payments":
@@ -67,7 +67,7 @@ func loopOf(kind string) string {
 	return kind
 }
 
-// SetAlarms sets the alarms for what a change made due.
+// SetAlarms sets the alarms for what a change makes due.
 func (b *Base) SetAlarms(c *pay.Change) {
 	due := func(loop string, scope tenant.Scope, at time.Time) {
 		if at.IsZero() {
@@ -116,7 +116,7 @@ func (b *Base) SetAlarms(c *pay.Change) {
 		due(ReplaysLoop, c.Replays[i].Scope, c.Replays[i].DueAt)
 	}
 	now := b.Now()
-	if len(c.Events) > 0 { // whose deliveries are leased to the node that wrote them
+	if len(c.Events) > 0 { // their deliveries are leased to the node that wrote them
 		b.Alarms[DeliveriesLoop].Set(now.Add(hook.DeliveryLease))
 	}
 	if len(c.Transfers) > 0 {
@@ -127,14 +127,14 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 }
 
-// wake makes all loops look at once.
+// wake makes all loops check for work now.
 func (b *Base) wake() {
 	for _, alarm := range b.Alarms {
 		alarm.Set(AtOnce)
 	}
 }
 
-// LookAround sets the alarms for what comes due, whoever wrote it.
+// LookAround sets the alarms for what comes due, whichever node wrote it.
 func (b *Base) LookAround(ctx context.Context) error {
 	due, err := b.due(ctx)
 	for loop, at := range due {
@@ -144,7 +144,7 @@ func (b *Base) LookAround(ctx context.Context) error {
 	return err
 }
 
-// due returns when each loop has something to do, as far as the database knows.
+// due returns when each loop has something to do, according to the database.
 func (b *Base) due(ctx context.Context) (map[string]time.Time, error) {
 	list, err := b.Store.NextDue(ctx)
 	next := make(map[string]time.Time, len(list))
@@ -159,7 +159,7 @@ func (b *Base) due(ctx context.Context) (map[string]time.Time, error) {
 	return next, err
 }
 
-// next tells a loop when it has something to do.
+// next returns a function that tells when a loop has something to do.
 func (b *Base) next(loop string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (time.Time, error) {
 		due, err := b.due(ctx)
@@ -167,6 +167,6 @@ func (b *Base) next(loop string) func(context.Context) (time.Time, error) {
 	}
 }
 
-// sealEvery is how long rows wait for a block, which gathers them: a merchant
-// with a payment now and then has a block for each.
+// sealEvery is how long rows wait for a block of the hash chain, so that a block gathers several
+// rows.
 const sealEvery = 5 * time.Second

@@ -7,11 +7,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Audited returns the entry that says who did what, for the Change that does it:
+// Audited returns the entry that records who did what. It goes into the Change of the act:
 //
 //	Audit: b.Audited(by.Actor(), sub.Scope, audit.WebhookDeleted, sub.ID, nil)
 //
-// Details are for people, and never hold a secret.
+// The details are for people and must never contain a secret.
 func (b *Base) Audited(by audit.Actor, scope tenant.Scope, act audit.Act, object string, details map[string]string) []audit.Entry {
 	now := b.Now()
 	entry := audit.Entry{
@@ -23,15 +23,15 @@ func (b *Base) Audited(by audit.Actor, scope tenant.Scope, act audit.Act, object
 	return []audit.Entry{entry}
 }
 
-// Noted is Audited with what the operator wrote.
+// Noted is Audited with the operator's note.
 func (b *Base) Noted(by audit.Actor, scope tenant.Scope, act audit.Act, object, note string, details map[string]string) []audit.Entry {
 	list := b.Audited(by, scope, act, object, details)
 	list[0].Note, list[0].Salt = note, rand.Text()
 	return list
 }
 
-// Self is who acts when nobody asked through an API: the operator at the command
-// line, or the service.
+// Self is the actor if no API request asked for the act: the operator at the command line, or the
+// service.
 func (b *Base) Self() audit.Actor {
 	if b.Operator != "" {
 		return audit.Actor{Kind: audit.ByOperator, ID: b.Operator}

@@ -1,6 +1,6 @@
-// Package base is what every use case stands on: the database and its commits, the clocks, who
-// asks, the audit log, idempotency keys, calls to providers that are under way, and the loops'
-// alarms. It is no use case itself.
+// Package base is shared by all use cases: the database and its commits, the clocks, the principal
+// of a request, the audit log, idempotency keys, calls to providers that are under way, and the
+// loops' alarms. It is not a use case itself.
 package base
 
 import (
@@ -13,29 +13,27 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// Config is what every room needs to know.
+// Config is what every use case needs.
 type Config struct {
 	Log   *slog.Logger
 	Vault *vault.Vault
-	// Now is the clock, asked once per request or unit of work.
+	// Now is the clock. It is read once per request or unit of work.
 	Now func() time.Time
-	// NewID makes an id with a prefix.
+	// NewID makes an id with the prefix.
 	NewID func(prefix string, now time.Time) string
-	// CheckoutURL is the address of the pages for shoppers, without a slash at
-	// the end.
+	// CheckoutURL is the address of the pages for shoppers, without a trailing slash.
 	CheckoutURL string
-	// Operator is the person who runs this process, for the audit log, user@host;
-	// "" where it serves and acts by itself.
+	// Operator is the person who runs this process, as user@host, for the audit log; "" if the
+	// process is a server.
 	Operator string
-	// Look is how often the database is looked at for what other processes wrote; 0
-	// means a second.
+	// Look is how often the database is checked for what other processes wrote; 0 means one second.
 	Look time.Duration
-	// Meter is told how long things take; Tracer makes spans of them, nil makes none.
+	// Meter gets the durations; Tracer makes spans. nil turns either off.
 	Meter  Meter
 	Tracer *trace.Tracer
 }
 
-// Base is what every use case stands on. It is safe for use by many goroutines.
+// Base is shared by all use cases. It is safe for use by many goroutines.
 type Base struct {
 	Config
 	Store database
@@ -44,11 +42,11 @@ type Base struct {
 	Alarms        alarms
 	Quiet         quiet
 	Tenants       *Cache[Tenancy]
-	RecoveryState atomic.Pointer[pay.Recovery]             // of a database that was put back; never nil once it was read
-	Clocks        atomic.Pointer[map[string]time.Duration] // of merchants who moved theirs
+	RecoveryState atomic.Pointer[pay.Recovery]             // of a database that was restored; not nil once it was read
+	Clocks        atomic.Pointer[map[string]time.Duration] // test clocks of merchants who moved theirs
 }
 
-// New returns one without a database.
+// New returns a Base without a database.
 func New(c Config) *Base {
 	if c.Look == 0 {
 		c.Look = usualLook

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// CacheTTL is how long a revoked key or a changed endpoint may still be seen.
+	// CacheTTL is how long a revoked key or a changed endpoint may still be used.
 	CacheTTL = 5 * time.Second
-	// CacheLimit bounds a cache; what was not asked for longest makes room.
+	// CacheLimit is the largest number of entries. The least recently used one is dropped first.
 	CacheLimit = 20_000
 )
 
-// Cache keeps what hot paths read again and again, for a short time by the service's own clock.
+// Cache keeps values that are read often, for CacheTTL by the service's clock.
 type Cache[T any] struct {
 	now     func() time.Time
 	entries *lru.Cache[string, cached[T]]
@@ -24,22 +24,21 @@ type cached[T any] struct {
 	expires time.Time
 }
 
-// NewCache returns an empty one.
+// NewCache returns an empty cache.
 func NewCache[T any](now func() time.Time) *Cache[T] {
 	return &Cache[T]{now: now, entries: Newest[string, cached[T]](CacheLimit)}
 }
 
-// Newest keeps what was asked for last, so many things at most.
+// Newest returns a cache of the most recently used entries, at most so many.
 func Newest[K comparable, V any](most int) *lru.Cache[K, V] {
 	list, err := lru.New[K, V](most)
 	if err != nil {
-		panic(err) // most is not above zero
+		panic(err) // most is zero or negative
 	}
 	return list
 }
 
-// Get returns the value of a key, read by load when it is not known. Errors
-// are not kept.
+// Get returns the value of a key, and calls load if it is not cached. Errors are not cached.
 func (c *Cache[T]) Get(key string, load func() (T, error)) (T, error) {
 	now := c.now()
 	if e, ok := c.entries.Get(key); ok && now.Before(e.expires) {
@@ -53,8 +52,8 @@ func (c *Cache[T]) Get(key string, load func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// Has reports whether a key's value is known, be it an old one.
+// Has reports whether the cache has a value for the key, even an expired one.
 func (c *Cache[T]) Has(key string) bool { return c.entries.Contains(key) }
 
-// Forget drops a key that this node has just changed.
+// Forget drops a key that this node has changed.
 func (c *Cache[T]) Forget(key string) { c.entries.Remove(key) }

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// InHand returns the payment as one whose next calls are this node's.
+// InHand returns the payment with this node as the caller of its next calls.
 //
 // Errors: store.ErrNoHold.
 func (b *Base) InHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
@@ -16,7 +16,7 @@ func (b *Base) InHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	return p.InHandOf(by), err
 }
 
-// Caller is this node as one that begins a call now.
+// Caller is this node as the caller of a call that begins now.
 //
 // Errors: store.ErrNoHold.
 func (b *Base) Caller(ctx context.Context) (pay.Caller, error) {
@@ -24,7 +24,7 @@ func (b *Base) Caller(ctx context.Context) (pay.Caller, error) {
 	return pay.CallBy(node, now), err
 }
 
-// AskedAt is the time of the database's clock, for a question that is asked now.
+// AskedAt is the time of the database's clock for a query that is sent now.
 //
 // Errors: store.ErrNoHold.
 func (b *Base) AskedAt(ctx context.Context) (time.Time, error) {
@@ -32,10 +32,9 @@ func (b *Base) AskedAt(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// Proved returns a payment whose outcome is not known as one whose next calls are this
-// node's, and what was said of its attempt as far as that proves something: the answer to
-// a question that was asked then, or, of the zero time, to a call. A pending payment is in
-// nobody's hand: no other attempt follows.
+// Proved returns a payment with an unknown outcome, with this node as the caller of its next calls,
+// and the part of the outcome that is proved. asked is the time of the query; zero if the outcome
+// is the answer to a call. A pending payment gets no caller, because no other attempt follows it.
 func (b *Base) Proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
 	attempt, _ := p.Current()
 	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
@@ -53,15 +52,14 @@ func (b *Base) Proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked t
 	return held, o, err
 }
 
-// MayCall reports whether the call of an attempt that this node has committed may still
-// begin here: its node holds its lease, and nobody may believe yet that the call never
-// left.
+// MayCall reports whether this node may still begin the call of an attempt that it committed: it
+// holds its lease, and no other node may assume yet that the call was never made.
 func (b *Base) MayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
 	node, now, err := b.Store.Hold(ctx)
 	return err == nil && node == p.Owner && attempt.MayStart(now)
 }
 
-// Fence is asked at the last moment before a call leaves.
+// Fence returns the check that is made at the last moment before a call leaves.
 func (b *Base) Fence(f pay.Flight) func() bool {
 	return func() bool {
 		now, known := b.Store.Now()
@@ -69,29 +67,29 @@ func (b *Base) Fence(f pay.Flight) func() bool {
 	}
 }
 
-// FlagReceipts tells the log what needs the operator.
+// FlagReceipts logs notices that need the operator.
 func (b *Base) FlagReceipts(ctx context.Context, written pay.Change) {
 	for _, r := range written.Receipts {
 		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
-			b.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
+			b.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
 		}
 	}
 }
 
-// CallOnItsWay refuses the operator's word while a call may still do what he says was not done.
+// CallOnItsWay is the error for an operator's resolution while a call may still contradict it.
 func CallOnItsWay[Status ~string](status Status, word string) error {
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "call_on_its_way"},
 		Message: "a call to a provider may still be on its way: try again in a minute"}
 }
 
-// ChangedMeanwhile refuses the operator's word about what was written since he looked: it went on, was
-// called again, or its provider told of it.
+// ChangedMeanwhile is the error for an operator's resolution if the object changed since the
+// operator read it: it moved on, was called again, or its provider reported something.
 func ChangedMeanwhile[Status ~string](status Status, word string) error {
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "changed_meanwhile"},
-		Message: "something was written meanwhile: look at it again"}
+		Message: "it was changed meanwhile: read it again"}
 }
 
-// SaidOtherwise refuses the operator's word where the provider says something else.
+// SaidOtherwise is the error for an operator's resolution that the provider contradicts.
 func SaidOtherwise[Status ~string](said string, from Status, word string) error {
 	return &problem.Error{Code: problem.ConflictState, Message: "the provider says otherwise: " + said,
 		Details: problem.Details{From: string(from), Action: word, Reason: pay.OtherwiseSaid}}

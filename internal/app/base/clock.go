@@ -8,10 +8,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// TimeOf is the time of whatever belongs to the scope: the service's clock, or
-// the test clock of a sandbox merchant who moved it (SBX-12). Every
-// time that is stored with a merchant's rows is this one. Credentials and
-// signatures keep to the service's clock.
+// TimeOf is the time for everything that belongs to the scope: the service's clock, or the test
+// clock of a sandbox merchant who moved it (SBX-12). Every time that is stored with a merchant's
+// rows is this one. Credentials and signatures use the service's clock.
 func (b *Base) TimeOf(scope tenant.Scope) time.Time {
 	return b.Now().Add(b.Advance(scope))
 }
@@ -25,7 +24,7 @@ func (b *Base) Advance(scope tenant.Scope) time.Duration {
 	return (*clocks)[scope.Merchant]
 }
 
-// ReadClocks learns of the test clocks that were moved, also on other nodes.
+// ReadClocks reads the test clocks that were moved, on any node.
 func (b *Base) ReadClocks(ctx context.Context) error {
 	list, err := b.Store.Clocks.List(ctx)
 	if err != nil {
@@ -37,16 +36,16 @@ func (b *Base) ReadClocks(ctx context.Context) error {
 	}
 	before := b.Clocks.Swap(&clocks)
 	if before == nil || !maps.Equal(*before, clocks) {
-		b.wake() // what was told to come due later may be due now
+		b.wake() // work that was due later may be due now
 	}
 	return nil
 }
 
-// Reread reads what this node holds in memory again, because a use case has just written it. A database
-// that cannot be read now makes nothing undone: the loop of that name reads it soon, and the caller is told
-// what was done.
+// Reread refreshes this node's memory after a use case has written. If the database cannot be read
+// now, the write still stands: the loop of that name reads it soon, and the caller gets the result
+// of the write.
 func (b *Base) Reread(ctx context.Context, loop string, read func(context.Context) error) {
 	if err := read(ctx); err != nil {
-		b.Log.WarnContext(ctx, "what was just written cannot be read: its loop does it", "loop", loop, "error", err)
+		b.Log.WarnContext(ctx, "cannot refresh the memory after a write: the loop does it later", "loop", loop, "error", err)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// database is the store, with something around its commits.
+// database is the store, with a function around its commits.
 type database struct {
 	*store.Store
 	Around func(ctx context.Context, change *pay.Change, commit func() error) error // nil: nothing
 }
 
-// Commit is that of the store.
+// Commit commits in the store.
 func (d database) Commit(ctx context.Context, change pay.Change) error {
 	if d.Around == nil {
 		return d.Store.Commit(ctx, change)
@@ -21,7 +21,7 @@ func (d database) Commit(ctx context.Context, change pay.Change) error {
 	return d.within(ctx, change)
 }
 
-// within is apart so that a change, which is large, is not put on the heap for nothing.
+// within is separate to keep the large change off the heap.
 func (d database) within(ctx context.Context, change pay.Change) error {
 	return d.Around(ctx, &change, func() error { return d.Store.Commit(ctx, change) })
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Commit writes a change whose events tell of the cause.
+// Commit writes a change. Its events contain the cause.
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i, e := range change.Events {
-		if e.Type == hook.PaymentRefunded { // no other comes after the capture is settled
+		if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
 			one := []pay.Payment{e.Payment}
 			if err := b.SettledAs(ctx, one); err != nil {
 				return fmt.Errorf("event %s: %w", e.ID, err)
@@ -37,12 +37,11 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 	return b.Store.Commit(ctx, change)
 }
 
-// Decisions is how often a use case decides again when the rows it read
-// changed meanwhile.
+// Decisions is how often a use case decides again if the rows that it read have changed.
 const Decisions = 8
 
-// Decide is Again for a decision that returns something: what was decided and not written
-// is nowhere, so that the next try cannot take it for what is.
+// Decide is Again for a decision with a result. A result that was not written is dropped, so that
+// the next try cannot use it.
 func Decide[T any](decide func() (T, error)) (T, error) {
 	var done T
 	err := Again(func() error {
@@ -55,7 +54,7 @@ func Decide[T any](decide func() (T, error)) (T, error) {
 	return done, err
 }
 
-// Again runs a use case until its decision is not stale.
+// Again repeats a use case until its decision is not stale, at most Decisions times.
 func Again(try func() error) error {
 	var err error
 	for range Decisions {
@@ -66,19 +65,18 @@ func Again(try func() error) error {
 	return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
 }
 
-// SessionToken is made from the session's id, so that a repeat of the request
-// shows it again and nothing of it is kept but its hash. It is 32 bytes that
-// nobody can tell from chance without the master key.
+// SessionToken is derived from the session's id, so that a repeated request returns it again and
+// only its hash is stored. Its 32 bytes cannot be guessed without the master key.
 func (b *Base) SessionToken(session string) string {
 	mac := hmac.New(sha256.New, b.Vault.Key("checkout session"))
 	mac.Write([]byte(session))
 	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// ErrDoneByOthers says that somebody else has done the work meanwhile.
+// ErrDoneByOthers says that another node has done the work meanwhile.
 var ErrDoneByOthers = errors.New("done by somebody else")
 
-// UnlessStale is nil where somebody else has done the work meanwhile, else the error.
+// UnlessStale returns nil if another node has done the work meanwhile, else the error.
 func UnlessStale(err error) error {
 	if errors.Is(err, store.ErrStale) || errors.Is(err, ErrDoneByOthers) {
 		return nil

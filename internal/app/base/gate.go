@@ -13,18 +13,19 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// errRecovering refuses what may have been done in the time that the database has lost.
+// errRecovering is the error for a request that may have been carried out in the lost window.
 var errRecovering error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering},
-	Message: "the service is put back from a copy and finds out what the copy lacks; nothing was done: repeat the request later, with the same Idempotency-Key"}
+	Message: "the service was restored from a copy and checks what the copy lacks; nothing was done: repeat the request later, with the same Idempotency-Key"}
 
-// ErrDealtWith refuses a request that was carried out in the lost time, and ended by the operator since.
+// ErrDealtWith is the error for a request that was carried out in the lost window, and that the
+// operator has dealt with.
 var ErrDealtWith error = &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: pay.Recovering},
-	Message: "this request was carried out before the service was put back from a copy, and the operator has dealt with it: ask him, and use a new Idempotency-Key for a new one"}
+	Message: "this request was carried out before the service was restored from a copy, and the operator has dealt with it: ask the operator, and use a new Idempotency-Key for a new request"}
 
 // Shut reports whether no money may move.
 func (b *Base) Shut() bool { return b.RecoveryState.Load().State == pay.RecoveryClosed }
 
-// MayMoveMoney refuses what would move money while the service is shut.
+// MayMoveMoney returns an error while the service is shut.
 //
 // Errors: service_unavailable.
 func (b *Base) MayMoveMoney() error {
@@ -34,7 +35,7 @@ func (b *Base) MayMoveMoney() error {
 	return nil
 }
 
-// UnlessShut is the work of a loop that moves money.
+// UnlessShut wraps the work of a loop that moves money.
 func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 	return func(ctx context.Context) (int, error) {
 		if in.Shut() {
@@ -44,8 +45,8 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 	}
 }
 
-// Mark is what the ids of what a request makes have of it, and by that our references at
-// providers: "" without a key.
+// Mark is the part of the ids that a request makes which is derived from its key, and so also a
+// part of our references at providers; "" without a key.
 func (i Idempotency) Mark(scope tenant.Scope) string {
 	if i.Key == "" {
 		return ""
@@ -53,7 +54,7 @@ func (i Idempotency) Mark(scope tenant.Scope) string {
 	return id.Mark(i.KeyIn(scope))
 }
 
-// MarkedID is an id that has the mark of its request; without a mark it is made by chance.
+// MarkedID is an id with the mark of its request; a random id without a mark.
 func (b *Base) MarkedID(prefix string, now time.Time, mark string) string {
 	made := b.NewID(prefix, now)
 	if mark == "" {
@@ -62,10 +63,10 @@ func (b *Base) MarkedID(prefix string, now time.Time, mark string) string {
 	return id.Marked(made, mark)
 }
 
-// FoundOf returns what providers have of a request that nobody here knows: the last try of it.
-// others are its tries before. Nothing where the service never was put back.
+// FoundOf returns the entries that providers have of a request that our books do not know: the last
+// attempt, and the earlier ones in others. It returns nothing if there was no restore.
 //
-// Errors: conflict_state where the operator has dealt with it.
+// Errors: conflict_state if the operator has dealt with it.
 func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
 	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
@@ -83,23 +84,23 @@ func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (la
 	return list[0], list[1:], true, nil
 }
 
-// tryOf sorts our references by the object that they are of, and by their number.
+// tryOf is the sort key for our references: by object, then by number.
 func tryOf(f pay.Found) string {
 	object, number, _ := strings.Cut(f.Reference, "-")
 	return fmt.Sprintf("%s-%08s", object, number)
 }
 
-// ReadRecovery learns whether the service is to be careful.
+// ReadRecovery reads the state of the recovery.
 func (b *Base) ReadRecovery(ctx context.Context) error {
 	r, err := b.Store.Recoveries.Get(ctx)
 	if err != nil {
-		return fmt.Errorf("read whether the database was put back from a copy: %w", err)
+		return fmt.Errorf("read the state of the recovery: %w", err)
 	}
 	before := b.RecoveryState.Swap(&r)
 	switch {
-	case before == nil: // a command says so itself, and a service when it looks again
+	case before == nil: // a command says so itself, and a service at its next look
 	case r.State == pay.RecoveryClosed:
-		b.WarnSometimes(ctx, "the service is closed: its database was put back from a copy, and what was done since is not known; cascada recover tells what to do", "recovery", "since", r.From)
+		b.WarnSometimes(ctx, "the service is closed: its database was restored from a copy, and later changes may be lost; cascada recover shows what to do", "recovery", "since", r.From)
 	case before.State == pay.RecoveryClosed:
 		b.Log.Info("the recovery is over, and the service is open", "guarded until", r.Until)
 		b.wake()

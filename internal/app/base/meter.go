@@ -11,13 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// Meter is told how long things take, as they happen. Its functions must not block; nil ones
-// are not called.
+// Meter gets durations as they are measured. Its functions must not block; nil ones are not called.
 type Meter struct {
 	Commits store.Meter
-	// Attempted: an endpoint was called and answered so, in so long.
+	// Attempted: an endpoint answered a delivery with this result, after this time.
 	Attempted func(environment tenant.Environment, result string, took time.Duration)
-	// Called: a provider account was asked for something, and this came of it in so long.
+	// Called: a provider account answered a call with this outcome, after this time.
 	Called func(account, operation, outcome string, took time.Duration)
 }
 
@@ -33,7 +32,7 @@ const (
 	OpQueryPayout  = "query_payout"
 )
 
-// call is one to a provider account that is under way.
+// call is a call to a provider account that is under way.
 type call struct {
 	app                *Base
 	span               *trace.Span
@@ -41,8 +40,8 @@ type call struct {
 	began              time.Time
 }
 
-// Calling begins a call to a provider account, about something of ours. No trace is told to the
-// provider: he is another party.
+// Calling begins a call to a provider account about one of our objects. The trace is not sent to
+// the provider, which is another company.
 func (b *Base) Calling(ctx context.Context, operation, account, about string) (context.Context, call) {
 	ctx, span := b.Tracer.Start(ctx, operation+" at a provider", trace.Client)
 	span.Text("cascada.provider.account", account)
@@ -50,7 +49,7 @@ func (b *Base) Calling(ctx context.Context, operation, account, about string) (c
 	return ctx, call{b, span, account, operation, b.Now()}
 }
 
-// Ended tells what came of it, in the outcome's word, and why where that is known.
+// Ended records the outcome of the call, and the reason if it is known.
 func (c call) Ended(ctx context.Context, outcome, why string) {
 	took := c.app.Now().Sub(c.began)
 	if c.app.Meter.Called != nil {
@@ -67,13 +66,13 @@ func (c call) Ended(ctx context.Context, outcome, why string) {
 	c.span.End()
 }
 
-// Heard is ended, of a charge or a refund.
+// Heard is Ended for a charge or a refund.
 func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
 	c.Ended(ctx, string(o.Kind), o.Decline)
 	return o
 }
 
-// Paid is ended, of a payout.
+// Paid is Ended for a payout.
 func (c call) Paid(ctx context.Context, o pay.PayoutOutcome) pay.PayoutOutcome {
 	c.Ended(ctx, string(o.Kind), "")
 	return o

@@ -9,10 +9,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// kinds of ids that a merchant has, by their prefixes: what they name and where that is read.
+// kinds are the prefixes of ids that a merchant may have: what they name, and where to read it.
 var kinds = []struct {
 	prefix, what, read string
-	code               problem.Code // of one that is not there
+	code               problem.Code // the error code if it does not exist
 }{
 	{pay.PaymentPrefix, "a payment", "GET /payments/", problem.TransactionNotFound},
 	{pay.ClaimPrefix, "a claim", "GET /claims/", problem.ClaimNotFound},
@@ -31,8 +31,8 @@ var kinds = []struct {
 	{"req_", "the id of a request", "", ""},
 }
 
-// Missing is the error of an id that names nothing of the caller's. It tells an id of another kind,
-// and what else is commonly wrong; never whether it is somebody else's.
+// Missing is the error for an id that names nothing that the caller may see. It points out an id of
+// another kind and common mistakes. It never says whether the id belongs to somebody else.
 func Missing(code problem.Code, what string, scope tenant.Scope, id string) *problem.Error {
 	message := "there is no such " + what
 	for _, k := range kinds {

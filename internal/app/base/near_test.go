@@ -7,7 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// A request that is repeated may meet another rate, and so another amount: but not where there is no rate.
+// A repeated request may be converted at another rate, and so to another amount. Without a rate it
+// may not.
 func TestAmountsOfTwoMomentsAreNear(t *testing.T) {
 	for _, c := range []struct {
 		a, b money.Amount

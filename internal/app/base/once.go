@@ -12,22 +12,22 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Idempotency is the key that a request carries; Key is empty without one.
+// Idempotency is the key of a request; Key is empty without one.
 type Idempotency struct {
 	Route string
 	Key   string
-	Hash  string // SHA-256 of the canonical body; "" for what is done once for good
-	// Headers are those that tell a request with the same body from the one of another hash; nil
-	// where no header counts.
+	Hash  string // SHA-256 of the canonical body; "" for what can be done only once ever
+	// Headers lists headers that differ between this request and a request with the given hash and
+	// the same body; nil if headers do not count.
 	Headers func(hash string) []string
 }
 
-// KeyIn returns the once-key of the request in its scope (IDEM-2).
+// KeyIn returns the request's once-key in a scope (IDEM-2).
 func (i Idempotency) KeyIn(scope tenant.Scope) string {
 	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
 }
 
-// Guard is the guard of a change that makes object; nil without a key.
+// Guard protects a change that makes object from being repeated; nil without a key.
 func (i Idempotency) Guard(scope tenant.Scope, object string, now time.Time) *pay.Once {
 	if i.Key == "" {
 		return nil
@@ -35,8 +35,8 @@ func (i Idempotency) Guard(scope tenant.Scope, object string, now time.Time) *pa
 	return &pay.Once{Key: i.KeyIn(scope), Hash: i.Hash, Object: object, At: now}
 }
 
-// Earlier returns the id of what an earlier request with the same key and body
-// made. The conflict where the body was another one.
+// Earlier returns the id of the object that an earlier request with the same key and body made. It
+// returns idempotency_conflict if the body was different.
 func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (object string, found bool, err error) {
 	if i.Key == "" {
 		return "", false, nil
@@ -53,7 +53,8 @@ func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (
 	return once.Object, true, nil
 }
 
-// Reused says in what a request differs from an earlier one with the same key.
+// Reused is the error for a request that differs from an earlier one with the same key. It says
+// how.
 func (i Idempotency) Reused(hash string) error {
 	if i.Headers != nil {
 		if differ := i.Headers(hash); len(differ) > 0 {

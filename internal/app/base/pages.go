@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Behind proves that the row is there which a page is to stand behind, where it is to stand behind
-// one: find looks for it among all that the caller may see, whatever the filter of the list.
+// Behind checks that the row after which a page begins exists, if one is given. find searches among
+// all rows that the caller may see, whatever the list's filter.
 //
 // Errors: invalid_request.
 func Behind(after string, find func() error) error {
@@ -28,7 +28,8 @@ func Behind(after string, find func() error) error {
 // Absent reports whether a use case failed because what it was asked about is not there.
 func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
-// OrNotBehind turns what is not found into the refusal and leaves other errors alone.
+// OrNotBehind replaces "not found" with the error for a bad cursor. It does not change other
+// errors.
 func OrNotBehind(err error) error {
 	if Absent(err) {
 		return problem.Field(problem.InvalidRequest, pay.CursorParam,
@@ -37,11 +38,11 @@ func OrNotBehind(err error) error {
 	return err
 }
 
-// Storable reports whether a text can be in the database: PostgreSQL fails on
-// any other, so an id that is not is nobody's.
+// Storable reports whether a text can be stored. PostgreSQL fails on others, so an id that is not
+// storable does not exist.
 func Storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-// SettledAs fills in where the settlements of captured payments stand.
+// SettledAs sets the settlement status of captured payments.
 func (b *Base) SettledAs(ctx context.Context, list []pay.Payment) error {
 	var captured []string
 	for _, p := range list {

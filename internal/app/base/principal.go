@@ -11,21 +11,21 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Actor is the principal as the audit log knows him.
+// Actor is the principal in the audit log.
 func (p Principal) Actor() audit.Actor {
 	return audit.Actor{Kind: audit.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
 }
 
-// Principal is who makes a request, and with which one.
+// Principal is who makes a request, and with which credentials.
 type Principal struct {
 	tenant.Scope // Shop is empty for a key of the whole merchant
 	KeyID        string
-	Login        string // lgn_…, "" for a key itself
+	Login        string // lgn_…, "" if the request uses the key itself
 	Kind         tenant.KeyKind
 	Preview      string // masked key
 	Rights       []tenant.Right
 	RequestID    string
-	Address      string // from where, as far as it can be trusted
+	Address      string // the request's address, as far as it is trusted
 }
 
 // May reports whether the principal's key has a right.
@@ -37,7 +37,7 @@ type Tenancy struct {
 	shop     tenant.Shop
 }
 
-// OrRefuse turns what is not found into the refusal and leaves faults alone.
+// OrRefuse replaces "not found" with the refusal. It does not change other errors.
 func OrRefuse(err, refusal error) error {
 	if err == nil || errors.Is(err, store.ErrNotFound) {
 		return refusal
@@ -59,11 +59,10 @@ func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant
 	return t.merchant, t.shop, err
 }
 
-// Narrow returns the scope of a request that may name its merchant and shop
-// in the body.
+// Narrow returns the scope of a request that may name its merchant and shop in the body.
 //
-// Errors: forbidden for one that the credentials do not cover, shop_required
-// when none is named and the credentials are the whole merchant's.
+// Errors: forbidden if the credentials do not cover the named one, shop_required if no shop is
+// named and the credentials are the whole merchant's.
 func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (tenant.Scope, error) {
 	foreign := problem.Field(problem.Forbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
 	if merchant != "" && merchant != p.Merchant {
@@ -91,8 +90,8 @@ func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 	return tenant.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }
 
-// Strict tells whether a request is refused what production refuses: as it says itself, or else as
-// the merchant's sandbox is set. Production has refusals of its own.
+// Strict reports whether a request gets production's refusals: asked decides, or else the setting
+// of the merchant's sandbox. It is false in production, where the refusals are real.
 func (b *Base) Strict(ctx context.Context, scope tenant.Scope, asked *bool) (bool, error) {
 	if scope.Live {
 		return false, nil

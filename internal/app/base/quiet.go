@@ -10,17 +10,17 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// quietly is how long after a warning the next one of its kind may be logged.
+// quietly is the shortest time between two warnings of a kind.
 const quietly = time.Second
 
-// quiet bounds what strangers can write to the log: of a kind of warning one line a second,
-// which says how many were left out.
+// quiet limits what outsiders can cause in the log: one line a second for each kind of warning,
+// with the number of suppressed ones.
 type quiet struct {
-	mu sync.Mutex // from a look to what follows from it
+	mu sync.Mutex // held from the look until its consequence is written
 	of *lru.Cache[string, hush]
 }
 
-// quietKinds is how many kinds of warnings are known at a time.
+// quietKinds is the number of kinds that are remembered.
 const quietKinds = 1000
 
 type hush struct {
@@ -28,8 +28,8 @@ type hush struct {
 	left int
 }
 
-// Say reports whether something of a kind may be told now, once in every, and how much of it
-// was left out before.
+// Say reports whether a line of a kind may be logged now, once in every, and how many lines were
+// suppressed before.
 func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, may bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,8 +43,8 @@ func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, 
 	return h.left, true
 }
 
-// ComesAgain logs that due work was not done. While the database is away that is so of all work, and one
-// line a second of a kind tells it.
+// ComesAgain logs that due work was not done. If the database is away, all work fails, so each kind
+// of message is logged once a second.
 func (b *Base) ComesAgain(ctx context.Context, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
@@ -54,8 +54,8 @@ func (b *Base) ComesAgain(ctx context.Context, message string, err error, args .
 	b.Log.ErrorContext(ctx, message, args...)
 }
 
-// WarnSometimes logs a warning about what somebody outside did, at most once a second for each
-// object of ours that it was done to, "" for none.
+// WarnSometimes logs a warning about something that an outsider caused, at most once a second for
+// each object concerned; "" for none.
 func (b *Base) WarnSometimes(ctx context.Context, message, object string, args ...any) {
 	left, may := b.Quiet.Say(message+" "+object, b.Now(), quietly)
 	if !may {

@@ -6,18 +6,19 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Ruled is the operator's word on what nobody else ends.
+// Ruled is the operator's resolution of something that no provider ends.
 type Ruled struct {
 	ID   string // of the payment or the withdrawal
 	Word pay.Word
 	Note string // how the operator knows; for the audit log
-	// Force applies the word although the provider says otherwise.
+	// Force applies it although the provider says otherwise.
 	Force bool
-	// Reference is what the bank or the network calls a payout that arrived, "" where nobody said.
+	// Reference is the bank's or the network's name of a payout that arrived, "" if it is not
+	// known.
 	Reference string
 }
 
-// ToldOf is what the audit log keeps of a ruling, with what the provider said.
+// ToldOf is the audit log's details of a resolution, with the provider's answer.
 func (r Ruled) ToldOf(said string) map[string]string {
 	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
 	if r.Reference != "" {

@@ -2,34 +2,33 @@ package base
 
 import "sync"
 
-// turns lets those who want to change the same row go one after the other on
-// this node. It is for speed alone: who goes without it loses by the version
-// and has to decide again, which a hundred at a time would do too often.
+// turns makes goroutines on this node that change the same row wait for each other. It only saves
+// time: without it, the version check fails and they decide again, too often if there are a hundred
+// at a time.
 type turns struct {
-	mu      sync.Mutex // owns waiting
+	mu      sync.Mutex // guards waiting
 	waiting map[string]*turn
 }
 
 type turn struct {
 	Latch
-	holders int // who has it or waits for it
+	holders int // those who hold it or wait for it
 }
 
-// Latch is a lock that is held while the database is asked. Who waits for it waits
-// on a channel, which a simulation with a clock of its own can see; a sync.Mutex is
-// for what takes no time.
+// Latch is a lock for use during database calls. Waiting is done on a channel, which a simulation
+// with its own clock can see. A sync.Mutex is only for short sections.
 type Latch chan struct{}
 
-// NewLatch returns one that nobody holds.
+// NewLatch returns an unlocked latch.
 func NewLatch() Latch { return make(Latch, 1) }
 
 // Lock waits for the latch.
 func (l Latch) Lock() { l <- struct{}{} }
 
-// Unlock gives it back.
+// Unlock releases the latch.
 func (l Latch) Unlock() { <-l }
 
-// Take waits for the key's turn; the caller ends it.
+// Take waits for the key's turn. The caller must call end.
 func (t *turns) Take(key string) (end func()) {
 	t.mu.Lock()
 	mine := t.waiting[key]

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// EndCharge tells the provider of a payment to end its charge. Where it has no way to, or
-// says that it cannot, it is asked how the charge stands.
+// EndCharge asks a payment's provider to end its charge. If the provider cannot do that, it is
+// queried about the charge.
 func (c *Cascade) EndCharge(ctx context.Context, p pay.Payment, attempt pay.Attempt) pay.Outcome {
 	if o, can := c.Cancel(ctx, p, attempt); can && o.Kind != pay.Awaiting {
 		return o
@@ -21,8 +21,8 @@ func (c *Cascade) EndCharge(ctx context.Context, p pay.Payment, attempt pay.Atte
 	return attempt.Heard(c.Ask(ctx, p, attempt, true))
 }
 
-// Cancel tells the provider of an attempt to end its charge, so that nobody pays it any
-// more; false where it has no way to. The shopper may have been faster.
+// Cancel asks an attempt's provider to end its charge, so that it cannot be paid any more. The
+// result is false if the provider cannot do that. The shopper may have paid before.
 func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (pay.Outcome, bool) {
 	upstream, _ := c.providers.Upstream(attempt.Provider)
 	canceler, can := upstream.(provider.Canceler)
@@ -35,8 +35,8 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).Asked()), true
 }
 
-// CancelBy commits what follows for a payment that is Canceling from what its provider
-// says, and returns it as it is then: also where somebody else has moved it meanwhile.
+// CancelBy commits the provider's answer for a payment that is Canceling, and returns the payment,
+// even if another node has moved it meanwhile.
 func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
 	if o.Kind == pay.Approved || o.Kind == pay.Declined {
 		next, mine, err := c.Settle(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)

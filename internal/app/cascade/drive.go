@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Unfinished tells that a payment is there whose outcome could not be written: 503 alone
-// would say that nothing was done. This node goes on with it.
+// Unfinished is the error for a payment that exists, but whose outcome could not be written: a 503
+// alone would say that nothing was done. This node continues with the payment.
 func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 	if err == nil {
 		return nil
@@ -32,15 +32,15 @@ func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 	return err
 }
 
-// goesOn tells a create call that its payment is there, and that what becomes of it is not
-// known in time.
+// goesOn is the error for a create call whose payment exists, but whose outcome is not known in
+// time.
 func goesOn(id string, cause error) error {
 	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
-		Message: "the payment was made, and what became of it is not known in time: read it, or repeat the request with the same Idempotency-Key"}
+		Message: "the payment was made, but its outcome is not known yet: read it, or repeat the request with the same Idempotency-Key"}
 }
 
-// Finish goes on with what is played in the create call and notes its reply, where this node has
-// the payment in hand. Where another one has taken it over, it waits for that one.
+// Finish continues what is played in the create call and records its reply, if this node has the
+// payment in hand. If another node has taken it over, it waits for that node.
 func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	if p.Answered != "" {
 		return p, nil
@@ -59,8 +59,8 @@ func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (
 	return p, err
 }
 
-// Begin returns the change that makes a payment: with its first attempt, or
-// failed where no provider serves it.
+// Begin returns the change that creates a payment: with its first attempt, or failed if no provider
+// serves it.
 func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
 	if first, ok := p.Next(routes.Routes); ok {
 		return p.Try(first, now)
@@ -68,7 +68,7 @@ func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.C
 	return p.Exhaust(now)
 }
 
-// answer notes the reply of a create call, which its replays wait for.
+// answer records the reply of a create call, for which its replays wait.
 func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	err := base.Again(func() error {
 		read, err := c.Store.Payments.Any(ctx, p.ID)
@@ -89,9 +89,8 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 	return p, err
 }
 
-// Drive calls providers until the payment waits for somebody else. Each call
-// stands between two commits, and is made by whoever committed its intent: the
-// payment that he has is the one that he wrote.
+// Drive calls providers until the payment waits for somebody else. Each call is made between two
+// commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Current()
@@ -112,8 +111,8 @@ func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 	return p, nil
 }
 
-// resend is the intent to call again with the same reference, by this node. false where
-// somebody else has moved the payment.
+// resend is this node's intent to repeat the call with the same reference. false: the payment was
+// changed by another node or a notification.
 func (c *Cascade) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
 	held, err := c.InHand(ctx, p)
 	if err != nil {
@@ -141,7 +140,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	})
 }
 
-// Request is what a provider is told of an attempt.
+// Request is the request to a provider for an attempt.
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Price.Amount, Local: p.Price.Local,
@@ -150,10 +149,10 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	}
 }
 
-// Settle commits what came of an attempt. Where a notification came first, the
-// answer is read as one more notification: nothing that was told is lost. mine says
-// that the payment is as this call wrote it: only then its next call is the caller's.
-// asked is when a question was asked, in the database's clock; zero: it was a call.
+// Settle commits the outcome of an attempt. If a notification came first, the outcome is treated as
+// another notification, so that no news is lost. mine is true if the payment is as this call wrote
+// it: only then the caller makes its next call. asked is the time of a query, in the database's
+// clock; zero for a call.
 func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := base.Again(func() error {
@@ -170,7 +169,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 			next, change = held.Resolve(o, routes, now)
 		case o.Kind == pay.Approved:
 			next, change = held.Confirm(pay.Notice{
-				// Whoever writes it wins the version, so it cannot be known already.
+				// Only the writer of this version can write it, so it cannot exist already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
 			}, routes, c.NewID(pay.ClaimPrefix, now), now)
@@ -196,14 +195,14 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	return p, mine, err
 }
 
-// deny keeps for the operator what a provider answered against his word.
+// deny keeps a provider's answer that contradicts the operator's resolution, for the operator.
 func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
 	change, denied := p.Denied(order, said, c.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}
 	err := c.Commit(ctx, change, cause)
-	if errors.Is(err, store.ErrDuplicate) { // he knows
+	if errors.Is(err, store.ErrDuplicate) { // the operator has it already
 		return nil
 	}
 	if err == nil {
@@ -212,7 +211,7 @@ func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.O
 	return err
 }
 
-// Repeat returns what the first request with the key made, waiting for its
+// Repeat returns the payment of the first request with the key, after waiting for that request's
 // reply.
 func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempotency) (pay.Payment, error) {
 	once, err := c.Store.Idempotency.Get(ctx, i.KeyIn(scope))
@@ -227,11 +226,11 @@ func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempot
 
 // errStillRuns: the first request with the key is not answered yet.
 var errStillRuns error = &problem.Error{
-	Code: problem.IdempotencyConflict, Message: "the first request with this Idempotency-Key still runs: retry later",
+	Code: problem.IdempotencyConflict, Message: "the first request with this Idempotency-Key is still running: retry later",
 	Details: problem.Details{Reason: "request_in_progress"},
 }
 
-// awaitAnswer waits for the reply of a create call that somebody else makes.
+// awaitAnswer waits for the reply of a create call that another request or node makes.
 //
 // Errors: errStillRuns.
 func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
@@ -251,7 +250,7 @@ func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string
 		case <-poll.C:
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
+		if ctx.Err() != nil { // if both are ready, select chooses at random
 			return pay.Payment{}, errStillRuns
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Ask asks the provider of an attempt what became of it. Where there is nobody to ask, or
-// the account does not answer anybody now, nobody knows.
+// Ask queries an attempt's provider about its outcome. The outcome is unknown if there is no
+// account to query, or if the account does not answer at present.
 func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool) pay.Outcome {
 	upstream, ok := c.providers.Upstream(attempt.Provider)
 	if !ok {
@@ -28,7 +28,7 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 	return o
 }
 
-// expire commits what follows from the last word on a payment whose window is over.
+// expire commits the decision about a payment whose window is over, after a last query.
 func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	next, change := p.Expire(o, c.TimeOf(p.Scope))
 	err := c.Commit(ctx, change, view.Cause{})
@@ -36,17 +36,17 @@ func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) erro
 		return nil
 	}
 	if err == nil && !next.Status.Open() && !next.Unsure.IsZero() {
-		c.Log.WarnContext(ctx, "a payment has ended and nobody knows whether it was paid: it needs the operator", "payment", p.ID)
+		c.Log.WarnContext(ctx, "a payment ended with an unknown outcome: it needs the operator", "payment", p.ID)
 	}
 	return err
 }
 
-// look commits what a provider says of a payment that ended unpaid.
+// look commits a provider's answer about a payment that ended unpaid.
 func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	now := c.TimeOf(p.Scope)
 	_, change := p.Look(o, c.NewID(pay.ClaimPrefix, now), now)
 	err := c.Commit(ctx, change, view.Cause{})
-	if errors.Is(err, store.ErrStale) { // it was told meanwhile; if not, it comes again with the end of the lease
+	if errors.Is(err, store.ErrStale) { // a notification came meanwhile; if not, it is due again at the end of the lease
 		return nil
 	}
 	if err == nil {

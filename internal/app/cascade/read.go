@@ -13,7 +13,7 @@ import (
 
 // Payment reads one payment of the shop.
 //
-// Errors: transaction_not_found, also for another shop's.
+// Errors: transaction_not_found, also for another shop's payment.
 func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(scope, id)
@@ -30,12 +30,12 @@ func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (p
 	return one[0], err
 }
 
-// NoTransaction answers that a shop has no such payment: transaction_not_found.
+// NoTransaction is the error if a shop has no such payment: transaction_not_found.
 func NoTransaction(scope tenant.Scope, id string) error {
 	return base.Missing(problem.TransactionNotFound, "transaction", scope, id)
 }
 
-// AnyPayment reads a payment by its id, whose ever it is.
+// AnyPayment reads a payment of any tenant by its id.
 //
 // Errors: transaction_not_found.
 func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {

@@ -12,12 +12,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Regain is a new payment as the one that a provider has of the same request: with its id, its amount
-// and its attempt. tries are those before.
+// Regain makes a new payment the one that a provider's list has of the same request: with its id,
+// its amount and its attempt. tries are the earlier attempts.
 func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
 	object, order, ok := pay.ParseReference(at.Reference)
 	if !ok {
-		return p, pay.Change{}, fmt.Errorf("found %s: it is no charge of ours", at.ID())
+		return p, pay.Change{}, fmt.Errorf("found %s: it is not one of our charges", at.ID())
 	}
 	if p.Price.Local.Currency == at.Currency && !base.Nearly(p.Price.Local, at.Local()) {
 		return p, pay.Change{}, base.OtherThanFound(at)
@@ -39,8 +39,8 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 	return p, change, nil
 }
 
-// RegainPayment answers a create call that was carried out in the time that the database lost. The
-// provider is asked what became of it, and not called.
+// RegainPayment answers a create call that was carried out in the lost window. The provider is
+// queried, and not called.
 func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
 	now := c.TimeOf(p.Scope)
 	p, change, err := c.Regain(p, at, tries, now)
@@ -55,12 +55,12 @@ func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found
 	if err != nil {
 		return p, err
 	}
-	c.Log.Info("a payment that the database had lost is there again", "payment", p.ID)
+	c.Log.Info("a payment that the database had lost was recovered", "payment", p.ID)
 	p, err = c.AskAfter(context.WithoutCancel(ctx), p)
 	return p, c.Unfinished(p, err)
 }
 
-// AskAfter asks what became of a payment that this node has in hand and has not called.
+// AskAfter queries a payment that this node has in hand and has not called.
 func (c *Cascade) AskAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	if err := c.reconcile(ctx, p, true); err != nil {
 		return p, err

@@ -10,12 +10,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Sweep looks at payments that are due: pending ones whose provider may know
-// more, ones whose window has passed, and ones whose outcome is unknown. It waits for
-// what it has begun, and returns how many it took; doing one twice is harmless.
+// Sweep looks at due payments: pending ones whose provider may know more, ones whose window has
+// passed, and ones with an unknown outcome. It waits until that is done, and returns how many it
+// leased. Looking at one twice is harmless.
 func (c *Cascade) Sweep(ctx context.Context) (int, error) { return base.Waiting(ctx, c.HandOut) }
 
-// HandOut hands payments that are due to the lanes of their accounts.
+// HandOut hands due payments to the lanes of their accounts.
 func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := c.Now()
 	due, err := c.Store.Payments.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
@@ -26,21 +26,21 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		attempt, _ := p.Current()
 		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := c.reconcile(ctx, p, may); err != nil {
-				c.ComesAgain(ctx, "a due payment could not be looked at; it comes again", err, "payment", p.ID)
+				c.ComesAgain(ctx, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
 			}
 		})
 	}
 	return len(due), nil
 }
 
-// reconcile asks the provider, where it may be asked, what became of a payment and decides.
+// reconcile queries the provider about a payment, if the account may be queried, and decides.
 func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Current()
 	if !ok {
 		return nil
 	}
 	routes := c.providers.Routes(p)
-	var asked time.Time // what the provider says is of then, however late it answers
+	var asked time.Time // the answer describes the charge at this time, however late it comes
 	if p.Status == pay.Processing || attempt.Calls > 1 {
 		var err error
 		if asked, err = c.AskedAt(ctx); err != nil {
@@ -53,8 +53,8 @@ func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error 
 	}
 	expired := p.Overdue(c.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
-		// Where the window is over, one that nobody ended was not paid a moment ago, and is
-		// asked about on.
+		// If the window is over and the charge cannot be ended, it was not paid a moment ago, and
+		// is queried again.
 		if said, can := c.Cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
 			o = said
 		}
@@ -80,8 +80,8 @@ func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error 
 	return c.resume(ctx, p)
 }
 
-// callAgain makes the call of an attempt whose owner has died or is held up. Should his
-// call be on its way, the provider takes it for this one.
+// callAgain makes the call of an attempt whose owner has died or is delayed. If the owner's call is
+// on its way too, the provider treats both as one.
 func (c *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
 	p, mine, err := c.resend(ctx, p)
 	if err != nil || !mine {

@@ -1,5 +1,5 @@
-// Package claims gives money back: what merchants refund, and what banks take back by a dispute, with the
-// evidence against it. Each is a claim on a payment.
+// Package claims gives money back: refunds by merchants, and disputes by the issuer, with the
+// evidence against them. Each is a claim on a payment.
 package claims
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Get reads one claim of the shop.
 //
-// Errors: claim_not_found, also for another shop's.
+// Errors: claim_not_found, also for another shop's claim.
 func (rf *Refunds) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(problem.ClaimNotFound, "claim", scope, id)
@@ -33,10 +33,9 @@ func (rf *Refunds) Get(ctx context.Context, scope tenant.Scope, id string) (pay.
 
 func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no such claim") }
 
-// List lists a shop's claims, newest first, and counts what the filter
-// selects.
+// List lists a shop's claims, newest first, with the number that the filter selects.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
@@ -47,7 +46,7 @@ func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilt
 	return rf.Store.Claims.List(ctx, scope, f)
 }
 
-// AcceptClaim is the merchant giving in: the shopper is paid.
+// AcceptClaim accepts a claim for the merchant: the shopper gets the money.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
 func (rf *Refunds) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
@@ -59,8 +58,8 @@ func (rf *Refunds) AcceptClaim(ctx context.Context, scope tenant.Scope, id strin
 	return rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
 }
 
-// NewEvidence is what a merchant sends against a claim; File is nil without
-// one. Its parts have been checked.
+// NewEvidence is a merchant's evidence against a claim; File is nil if there is none. Its parts
+// were checked.
 type NewEvidence struct {
 	Kind    string
 	Text    string
@@ -89,7 +88,7 @@ func (rf *Refunds) SubmitEvidence(ctx context.Context, scope tenant.Scope, id st
 
 // EvidenceFile reads the file of a piece of evidence.
 //
-// Errors: claim_not_found, not_found where the claim has no such file.
+// Errors: claim_not_found, not_found if the claim has no such file.
 func (rf *Refunds) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	if _, err := rf.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
@@ -114,32 +113,32 @@ func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 	return c, err
 }
 
-// AnyClaims lists claims of all tenants, newest first, for the operator. An
-// empty status or kind selects all.
+// AnyClaims lists claims of all tenants, newest first, for the operator. An empty status or kind
+// selects all.
 func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
 	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
-// RuleClaim is the operator's word on a claim: approve, reject, withdraw, or
-// ask for evidence. A refund that is under way is asked about first: what the
-// provider says counts more, unless he insists.
+// RuleClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
+// evidence. A refund that is under way is queried first: the provider's answer takes precedence,
+// unless the operator forces the decision.
 //
-// Errors: claim_not_found, claim_already_resolved, conflict_state, also where the
-// provider says otherwise (details.reason).
+// Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
+// otherwise (details.reason).
 func (rf *Refunds) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
 	return rf.RuleClaimAs(ctx, rf.Self(), RuledClaim{ID: id, Word: v, Note: note})
 }
 
-// RuledClaim is the operator's word on a claim.
+// RuledClaim is the operator's decision on a claim.
 type RuledClaim struct {
 	ID   string
 	Word pay.ClaimVerb
 	Note string
-	// Force applies the word although the provider says otherwise.
+	// Force applies it although the provider says otherwise.
 	Force bool
 }
 
-// RuleClaimAs is RuleClaim by an operator with a token.
+// RuleClaimAs is RuleClaim for an operator with a token.
 //
 // Errors: those of RuleClaim.
 func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
@@ -175,7 +174,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 			}
 		}
 		switch {
-		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: his word was of that refund
+		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: the decision was about that refund
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:
 			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
@@ -185,7 +184,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 	}
 	return rf.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
-			return read, pay.Change{}, base.ChangedMeanwhile(read.Status, string(v)) // of a refund that he did not look at
+			return read, pay.Change{}, base.ChangedMeanwhile(read.Status, string(v)) // about a refund that the operator did not see
 		}
 		now := rf.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
@@ -197,9 +196,8 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 	})
 }
 
-// resolveClaim decides a claim; said is who said so, where that was a person.
-// Where that is a refund to be made, it makes it: who decided does not wait for
-// the loop.
+// resolveClaim decides a claim; said is the audit entry if a person decided. If a refund has to be
+// made, it makes the refund at once, without waiting for the loop.
 func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
 	return rf.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change, err := c.Resolve(p, v, actor, note, rf.TimeOf(c.Scope))
@@ -208,8 +206,8 @@ func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVer
 	})
 }
 
-// decideClaim commits a decision about a claim, in hand of this node, and makes the refund
-// that it is the intent of.
+// decideClaim commits a decision about a claim, in the hands of this node, and makes the refund if
+// the decision is the intent of one.
 func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		by, err := rf.Caller(ctx)
@@ -224,8 +222,8 @@ func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Caus
 	return rf.FinishRefund(ctx, c, cause), nil
 }
 
-// onClaim reads a claim with its payment, lets decide decide, and commits. An
-// empty Change writes nothing.
+// onClaim reads a claim with its payment, calls decide, and commits. An empty Change writes
+// nothing.
 func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
 		read, err := rf.Store.Claims.Any(ctx, id)
@@ -236,7 +234,7 @@ func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, dec
 		if err != nil {
 			return err
 		}
-		c = read // until what is decided is written
+		c = read // until the decision is written
 		next, change, err := decide(read, p)
 		if err != nil {
 			return err
@@ -253,14 +251,13 @@ func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, dec
 	return c, err
 }
 
-// SweepClaims looks at claims that are due: refunds whose outcome is not known,
-// and deadlines that have passed. It waits for what it has begun, and returns how many
-// it took; doing one twice is harmless.
+// SweepClaims looks at due claims: refunds with an unknown outcome, and deadlines that have passed.
+// It waits until that is done, and returns how many it leased. Looking at one twice is harmless.
 func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
 	return base.Waiting(ctx, rf.HandOut)
 }
 
-// HandOut hands claims that are due to the lanes of the accounts that they are about.
+// HandOut hands due claims to the lanes of their accounts.
 func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
 	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
@@ -272,7 +269,7 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		if c.Calling() {
 			p, err := rf.Store.Payments.Any(ctx, c.Payment)
 			if err != nil {
-				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it comes again", err, "claim", c.ID)
+				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := p.Taker(c)
@@ -280,29 +277,29 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		}
 		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := rf.lookAtClaim(ctx, c, may); err != nil {
-				rf.ComesAgain(ctx, "a due claim could not be looked at; it comes again", err, "claim", c.ID)
+				rf.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
 		})
 	}
 	return len(due), nil
 }
 
-// lookAtClaim asks the provider about a refund, tells it again where it proved
-// that it had done nothing, or ends a claim whose deadline has passed.
+// lookAtClaim queries the provider about a refund, requests it again if the provider proved that it
+// had not made it, or ends a claim whose deadline has passed.
 func (rf *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
 		if c, err = rf.askRefund(ctx, c, may); err != nil {
 			return err
 		}
 		if c.Calling() && c.Call.State != pay.Missing {
-			return nil // still not known; or refused this time, to be told again later
+			return nil // still unknown; or refused, and requested again later
 		}
 	}
 	if c.Calling() {
 		mine := false
 		c, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			if mine = c.Calling() && !c.Unanswered(); !mine {
-				return c, pay.Change{}, nil // somebody else was here, and the call is his
+				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
 			by, err := rf.Caller(ctx)
 			if err != nil {

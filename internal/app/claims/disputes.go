@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// OldestDispute returns the earliest deadline of all open disputes in production;
-// zero where there is none.
+// OldestDispute returns the earliest deadline of all open disputes in production; zero if there are
+// none.
 func (rf *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
 	return rf.Store.Claims.OldestDispute(ctx)
 }
@@ -29,10 +29,9 @@ func (rf *Refunds) ClaimIDs(now time.Time) [2]string {
 	return [2]string{rf.NewID(pay.ClaimPrefix, now), rf.NewID(pay.ClaimPrefix, now)}
 }
 
-// Prove asks the provider about a charge which it tells a dispute of, where the
-// charge's money is not in our books and the dispute does not prove that it was paid
-// as asked for. What it says of the charge is committed before the dispute is looked
-// at; where it says nothing, the dispute waits for the money.
+// Prove queries the provider about a disputed charge whose money is not in our books, if the
+// dispute does not prove that it was paid in the right amount. The answer is committed before the
+// dispute is looked at. Without an answer, the dispute waits for the money.
 func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil
@@ -68,9 +67,8 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	return err
 }
 
-// lookAtDispute asks the provider how a dispute stands, where it can be asked, and
-// ends the claim of one whose time for evidence is over. The operator is told of one
-// that is open for too long.
+// lookAtDispute queries the provider about a dispute, if possible, and ends the claim if its
+// deadline for evidence has passed. A dispute that is open for too long is logged for the operator.
 func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	c, err := rf.askDispute(ctx, c)
 	if err != nil || c.Status.Terminal() {
@@ -88,7 +86,7 @@ func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	return orMoved(err)
 }
 
-// orMoved leaves out that somebody else has decided a claim meanwhile.
+// orMoved ignores the error that the claim was decided meanwhile.
 func orMoved(err error) error {
 	var moved *problem.Error
 	if errors.As(err, &moved) && (moved.Code == problem.ClaimAlreadyResolved || moved.Code == problem.ConflictState) {
@@ -97,8 +95,8 @@ func orMoved(err error) error {
 	return err
 }
 
-// askDispute asks how a dispute stands and commits the answer, also that there is
-// none, which sets the time of the next question.
+// askDispute queries a dispute and commits the answer. No answer is committed too: it sets the time
+// of the next query.
 func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
@@ -138,8 +136,8 @@ func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, erro
 	return c, err
 }
 
-// disputeAt asks a claim's provider about its dispute; nil where it cannot be asked,
-// or does not answer.
+// disputeAt queries a claim's provider about its dispute; nil if that is not possible, or without
+// an answer.
 func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
 	attempt, ok := p.Taker(c)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Told applies what a provider tells of a refund.
+// Told applies a provider's notice about a refund.
 func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
@@ -35,12 +35,12 @@ func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) err
 			return err
 		}
 		notice := n
-		if c.Calling() { // else it is compared with what was decided
+		if c.Calling() { // otherwise the notice is compared with the refund's end
 			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
 		}
 		_, change := c.ConfirmRefund(p, notice, rf.TimeOf(c.Scope))
 		err = rf.Commit(ctx, change, cause)
-		if errors.Is(err, store.ErrDuplicate) { // told before
+		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
 		}
 		if err == nil {

@@ -20,27 +20,27 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Refunds give money back: what merchants refund, and what banks take back by a dispute. Each is a
-// claim. It is safe for use by many goroutines.
+// Refunds gives money back: refunds by merchants, and disputes by the issuer. Each is a claim. It
+// is safe for use by many goroutines.
 type Refunds struct {
 	*base.Base
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
-	lanes     *acquiring.Lanes // what providers are asked about refunds, with bounds of their own
+	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
 }
 
-// NewRefunds returns the refunds and disputes of payments that went through a cascade.
+// NewRefunds returns the refunds and disputes of payments that went through the cascade.
 func NewRefunds(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Refunds {
 	return &Refunds{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now)}
 }
 
-// Drain waits for the questions that are under way.
+// Drain waits for queries that are under way.
 func (rf *Refunds) Drain() { rf.lanes.Drain() }
 
-// Silent counts the provider accounts that do not answer questions about refunds.
+// Silent counts the provider accounts that do not answer queries about refunds.
 func (rf *Refunds) Silent() int { return rf.lanes.Silent() }
 
-// NewRefund is what a refund call asks for (REF-1).
+// NewRefund is a request for a refund (REF-1).
 type NewRefund struct {
 	Payment     string
 	Amount      string // JSON text, local major units; empty: all that is left
@@ -49,10 +49,9 @@ type NewRefund struct {
 	By          audit.Actor
 }
 
-// Refund opens a refund and makes it at the provider. The reply shows it as it
-// was opened, pending: its claim tells what becomes of it, and a repeat gets
-// the same. replayed says that an earlier request with the same key had
-// opened it.
+// Refund opens a refund and makes it at the provider. The reply shows the refund as it was opened,
+// pending: its claim shows the result. A repeat gets the same reply. replayed: an earlier request
+// with the same key had opened it.
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
@@ -88,18 +87,18 @@ func (rf *Refunds) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) 
 	return claim.Opened(), false, nil
 }
 
-// FinishRefund makes a refund whose intent is committed: from there it is ours to finish,
-// whether its caller waits or not, and whether its outcome can be written or not.
+// FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
+// caller no longer waits, and even if its outcome cannot be written.
 func (rf *Refunds) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
 	made, err := rf.makeRefund(context.WithoutCancel(ctx), c, cause)
 	if err != nil {
-		rf.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
 		return c
 	}
 	return made
 }
 
-// refundBefore returns what an earlier request with the key opened.
+// refundBefore returns the refund of an earlier request with the same key.
 func (rf *Refunds) refundBefore(ctx context.Context, scope tenant.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
 	id, found, err := rf.Earlier(ctx, scope, i)
 	if err != nil || !found {
@@ -109,8 +108,7 @@ func (rf *Refunds) refundBefore(ctx context.Context, scope tenant.Scope, i base.
 	return claim.Opened(), err == nil, err
 }
 
-// parseLocal reads a refund's amount from its JSON text (REF-1);
-// zero for none.
+// parseLocal reads a refund's amount from its JSON text (REF-1); zero for an empty text.
 func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	if text == "" {
 		return money.New(0, currency), nil
@@ -120,16 +118,16 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	case errors.Is(err, money.ErrPrecision):
 		return amount, problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount has more decimals than %s, which has %d", currency, currency.Exponent()))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return amount, problem.Field(problem.AmountAboveMaximum, "amount", "amount must be at most what is left to refund, which is the payment's refundableAmountLocal; leave amount out to refund all of it")
+		return amount, problem.Field(problem.AmountAboveMaximum, "amount", "amount must be at most the payment's refundableAmountLocal; leave amount out to refund all of it")
 	case err != nil || !amount.IsPositive():
 		return amount, problem.Field(problem.AmountInvalid, "amount", "amount must be a number above zero, in "+string(currency)+", such as 49.90")
 	}
 	return amount, nil
 }
 
-// OpenRefund commits the intent of a refund. Who loses a race for the payment
-// or the balance decides again; ErrDuplicate when the key was taken. may refuses it of
-// the payment as it stands, nil never does. What nobody does is not audited.
+// OpenRefund commits the intent of a refund. If the payment or the balance changed meanwhile, it
+// decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the
+// payment's present state; nil never does. Without an actor there is no audit entry.
 func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer rf.Turns.Take(p.ID)()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
@@ -162,7 +160,7 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
-			// The same request may have been first meanwhile, and be the reason.
+			// The same request may have been first, and be the reason.
 			if _, found, other := rf.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
 			}
@@ -178,8 +176,8 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 	return next, claim, events, err
 }
 
-// released reports whether the release of the reserve that holds a payment's part has
-// begun. A day that no settlement has claimed yet has no row, and is not released.
+// released reports whether the release of the payment's reserve has begun. A day that no settlement
+// has collected yet has no row, and is not released.
 func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Terms.Reserve == 0 {
 		return false, nil
@@ -189,15 +187,14 @@ func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 	return found[day].Closed(), err
 }
 
-// makeRefund tells the provider to make a refund whose intent this call has committed,
-// and commits what came of it. Where that took too long, the refund is left to the sweep,
-// which asks first.
+// makeRefund requests a refund whose intent this call has committed, and commits the outcome. If it
+// is too late for the call, the refund is left to the sweep, which queries first.
 func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
 	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
 		return c, err
 	}
-	o := pay.Outcome{Kind: c.Call.State} // nothing was asked, so nothing is known anew
+	o := pay.Outcome{Kind: c.Call.State} // no call was made, so nothing new is known
 	if configured {
 		mayLeave := rf.Fence(c.Call.Flight)
 		if !mayLeave() || rf.Shut() {
@@ -211,8 +208,8 @@ func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause
 	return rf.called(ctx, c, o, cause)
 }
 
-// askRefund asks the provider, where it may be asked, what became of a refund and commits
-// the answer. Where it may not, nobody knows.
+// askRefund queries the provider about a refund, if the account may be queried, and commits the
+// answer. If it may not, the outcome is unknown.
 func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
 	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
@@ -237,14 +234,14 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 	return rf.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
 }
 
-// refundAccount is where a claim's refund is made.
+// refundAccount is the account at which a claim's refund is made.
 type refundAccount struct {
 	account  string
 	upstream provider.Provider
 	request  provider.RefundRequest
 }
 
-// refundAt finds it; false where the account is not configured.
+// refundAt finds the account; false if it is not configured.
 func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
 	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
@@ -262,13 +259,13 @@ func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bo
 	}}, true, nil
 }
 
-// called commits what came of a refund at the provider, as it stood then.
+// called commits the outcome of a call or query about the refund as it stood then.
 func (rf *Refunds) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change := c.Answered(p, then, o, rf.TimeOf(c.Scope))
 		return next, change, nil
 	})
-	if errors.Is(err, store.ErrDuplicate) { // the operator knows
+	if errors.Is(err, store.ErrDuplicate) { // the operator has it already
 		return then, nil
 	}
 	return c, err

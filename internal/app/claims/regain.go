@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// regainRefund answers a call for a refund that was made in the time that the database lost.
+// regainRefund answers a request for a refund that was made in the lost window.
 func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
-	if at.Object != "" { // the operator's list brought it back: only the key is not known
+	if at.Object != "" { // the operator's list brought it back: only its key is not known
 		claim, err := rf.Store.Claims.Get(ctx, p.Scope, at.Object)
 		if err != nil {
 			return pay.Refund{}, err
@@ -37,11 +37,11 @@ func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.Ne
 	return claim.Opened(), err
 }
 
-// openFound opens a refund that a provider has, and asks what became of it.
+// openFound opens a refund that a provider's list has, and queries it.
 func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
-		return pay.Claim{}, fmt.Errorf("found %s: it is no refund of ours", at.ID())
+		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
 	_, opened, _, err := rf.OpenRefund(ctx, p, n, nil, by, i, cause)
@@ -49,13 +49,13 @@ func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund
 		return opened, err
 	}
 	if _, err := rf.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
-		rf.Log.Error("a refund's outcome is not written; it is asked about again", "claim", opened.ID, "error", err)
+		rf.Log.Error("a refund's outcome was not written; it is queried again", "claim", opened.ID, "error", err)
 	}
 	return opened, nil
 }
 
-// PlaceRefund gives a refund that was found at a provider after a restore to its claim, or opens one for it where
-// its payment is there; known says that the claim had it before.
+// PlaceRefund assigns a refund that was found at a provider after a restore to its claim, or opens
+// a claim for it if its payment exists. known: the claim had it already.
 func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
 	if c, err := rf.Store.Claims.Any(ctx, claim); err == nil {
@@ -74,13 +74,13 @@ func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Lin
 	if err != nil {
 		return false, false, err
 	}
-	f.Version-- // it is written as taken at once, see asTaken
+	f.Version-- // openFound writes it as taken at once, see base.AsTaken
 	_, err = rf.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, rf.Self(), base.Idempotency{}, view.Cause{})
 	return false, err == nil, err
 }
 
-// placeKnownRefund gives a refund to the claim that it is of. Where that was not that far when the copy was
-// made, what became of it is asked.
+// placeKnownRefund assigns a found refund to its claim. If the claim in the copy had not got that
+// far, the refund is queried.
 func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
 	listed, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
@@ -99,7 +99,7 @@ func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Foun
 		return known && err == nil, false, err
 	}
 	if _, err := rf.askRefund(ctx, listed, true); err != nil {
-		rf.Log.ErrorContext(ctx, "a refund's outcome is not written; it is asked about again", "claim", c.ID, "error", err)
+		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
 	}
 	return known, !known, nil
 }

@@ -12,19 +12,18 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// heartbeat is how an endpoint answers this node. Its circuit is in the
-// subscription's row, which is written when the circuit turns, and with few
-// failures when the lane comes to rest: an endpoint that fails now and then
-// under load costs nothing.
+// heartbeat is how an endpoint answers this node. Its circuit is in the subscription's row. The row
+// is written when the circuit opens or closes, and, for a few failures, when the lane becomes idle.
+// So an endpoint that fails now and then under load causes no extra writes.
 type heartbeat struct {
-	known     int       // failures in a row that the row tells of, or told of
+	known     int       // failures in a row, according to the row
 	success   bool      // since the last report
 	failures  int       // since the last report and the last success
 	at        time.Time // of the last answer
 	reporting bool
 }
 
-// beat notes an answer.
+// beat records an answer.
 func (h *heartbeat) beat(success bool, at time.Time) {
 	h.at = at
 	if !success {
@@ -35,7 +34,7 @@ func (h *heartbeat) beat(success bool, at time.Time) {
 	h.success = h.success || h.known > 0
 }
 
-// due reports whether the row is to be written. idle: nothing follows soon.
+// due reports whether the row must be written. idle: no delivery follows soon.
 func (h *heartbeat) due(idle bool) bool {
 	if h.reporting {
 		return false
@@ -46,8 +45,8 @@ func (h *heartbeat) due(idle bool) bool {
 // quiet reports whether nothing is left to report.
 func (h *heartbeat) quiet() bool { return !h.reporting && !h.success && h.failures == 0 }
 
-// report writes how an endpoint answered, where that is due. One report of a
-// lane is written at a time; what is heard meanwhile goes into the next.
+// report writes how an endpoint answered, if that is due. Only one report of a lane is written at a
+// time; answers that come meanwhile go into the next one.
 func (d *dispatcher) report(l *lane) {
 	for {
 		d.mu.Lock()
@@ -67,8 +66,8 @@ func (d *dispatcher) report(l *lane) {
 	}
 }
 
-// heard writes how an endpoint answered, last at the given time, and returns its
-// failures in a row.
+// heard writes how an endpoint answered, most recently at a time, and returns its failures in a
+// row.
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after hook.Circuit
 	err := base.Again(func() error {
@@ -85,19 +84,19 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 		return w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
 	})
 	if err != nil {
-		w.Log.ErrorContext(ctx, "how an endpoint answered is not written; its circuit is as it was", "subscription", subscription, "error", err)
+		w.Log.ErrorContext(ctx, "an endpoint's answers were not written; its circuit is unchanged", "subscription", subscription, "error", err)
 		return 0
 	}
 	w.subs.Forget(subscription)
 	if before.Open != after.Open {
-		w.Log.InfoContext(ctx, "an endpoint's circuit turned", "subscription", subscription, "open", after.Open, "failures", after.Failures)
+		w.Log.InfoContext(ctx, "an endpoint's circuit changed", "subscription", subscription, "open", after.Open, "failures", after.Failures)
 		w.deliver.look()
 	}
 	return after.Failures
 }
 
-// claim takes the next try at an endpoint whose circuit is open; false when it
-// is not time, or somebody else took it.
+// claim reserves the next try at an endpoint whose circuit is open. It returns false if it is too
+// early, or if another node reserved it.
 func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
@@ -118,7 +117,7 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 	return err == nil
 }
 
-// disabling stops an endpoint, and says why.
+// disabling disables an endpoint, with a reason.
 func (w *Webhooks) disabling(sub hook.Subscription, reason string) pay.Change {
 	next := sub.Disable(reason, w.TimeOf(sub.Scope))
 	if next.Version == sub.Version {
@@ -130,7 +129,8 @@ func (w *Webhooks) disabling(sub hook.Subscription, reason string) pay.Change {
 	}
 }
 
-// disable stops an endpoint that failed for too long. at is the URL that did: a new one has not.
+// disable disables an endpoint that failed for too long. at is the URL that failed: if the endpoint
+// has a new URL, it stays enabled.
 func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
@@ -150,16 +150,16 @@ func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string)
 	w.deliver.look()
 }
 
-// unstall goes on with endpoints whose deliveries wait for them: it disables
-// the hopeless, probes those whose time has come, and sends what waited for one
-// that is well again. It returns how many deliveries it took.
+// unstall continues with endpoints whose deliveries are parked: it disables the hopeless ones,
+// probes those whose time has come, and sends the deliveries to one that works again. It returns
+// how many deliveries it leased.
 func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 	stalled, err := w.Store.Subscriptions.Stalled(ctx)
 	if err != nil {
 		return 0, err
 	}
 	taken := 0
-	var failed error // of one endpoint; the others go on
+	var failed error // of one endpoint; the others continue
 	for _, s := range stalled {
 		now := w.TimeOf(s.Scope)
 		var list []store.Dispatch
@@ -175,7 +175,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		case s.Circuit.Open:
 			list, err = w.probe(ctx, s.Subscription, now)
 		default:
-			w.subs.Forget(s.ID) // as it is known here, its circuit may be open: what is taken now would be parked again, and so on
+			w.subs.Forget(s.ID) // the cached circuit may still be open: deliveries leased now would be parked again
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
 				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), room)
 				w.deliver.submit(list)
@@ -187,8 +187,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 	return taken, failed
 }
 
-// probe tries one of the deliveries that wait for an endpoint whose circuit is
-// open, when it is time.
+// probe tries one of the deliveries that wait for an endpoint whose circuit is open, if it is time.
 func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Time) ([]store.Dispatch, error) {
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
@@ -202,8 +201,9 @@ func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Ti
 	return list, err
 }
 
-// abandon makes dead letters of deliveries whose endpoint is disabled or deleted, as long as it is: those to
-// one that was enabled meanwhile are sent. One that moved meanwhile is somebody else's.
+// abandon makes deliveries dead letters while their endpoint is disabled or deleted. If it was
+// enabled meanwhile, they are sent. A delivery that has changed meanwhile is left to the node that
+// changed it.
 func (w *Webhooks) abandon(ctx context.Context, subscription string, list []store.Dispatch) error {
 	if len(list) == 0 {
 		return nil
@@ -226,7 +226,7 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	case !errors.Is(err, store.ErrStale):
 		return err
 	case half == 0:
-		return nil // should it still be there, it comes due when its lease ends
+		return nil // if it still exists, it comes due when its lease ends
 	default:
 		return errors.Join(w.abandon(ctx, subscription, list[:half]), w.abandon(ctx, subscription, list[half:]))
 	}

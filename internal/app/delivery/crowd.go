@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// crowdLimit is how many requests to endpoints of an environment are under way at a time,
-	// and crowdShare how many of one merchant's: endpoints that answer slowly take up a lane
-	// each, and a merchant may have many shops.
+	// crowdLimit is the most requests to the endpoints of an environment at the same time, and
+	// crowdShare the most of one merchant. Each endpoint that answers slowly occupies a lane, and a
+	// merchant may have many shops.
 	crowdLimit = 2048
 	crowdShare = 256
 )
 
-// crowd bounds the requests to endpoints that are under way, the sandbox's apart from
-// production's.
+// crowd limits the requests to endpoints that are under way, separately for the sandbox and
+// production.
 type crowd struct {
 	all map[bool]*semaphore.Weighted // by Live
 
-	mu sync.Mutex // owns of
+	mu sync.Mutex // guards of
 	of map[tenancy]*share
 }
 
@@ -34,7 +34,7 @@ type tenancy struct {
 // share is one merchant's part.
 type share struct {
 	*semaphore.Weighted
-	holders int // who is in it or waits
+	holders int // those in it or waiting
 }
 
 func newCrowd() *crowd {
@@ -44,9 +44,9 @@ func newCrowd() *crowd {
 	}
 }
 
-// enter waits until a merchant may make one more request; the caller leaves.
+// enter waits until a merchant may make one more request. The caller must call leave.
 //
-// Errors: the context's.
+// It returns the context's error.
 func (c *crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err error) {
 	who, all := tenancy{scope.Merchant, scope.Live}, c.all[scope.Live]
 	c.mu.Lock()

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// leaseRest is what must be left of a delivery's lease to start a try: a
-	// try takes at most ten seconds.
+	// leaseRest is how much of a delivery's lease must be left to start a try: a try takes at most
+	// ten seconds.
 	leaseRest = 12 * time.Second
 
 	dispatchBatch = 500
 )
 
-// Dispatch parks deliveries that have no room, leases those that are due and
-// sends them. It returns how many it took.
+// Dispatch parks deliveries without room, leases those that are due and sends them. It returns how
+// many it leased.
 func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 	if err := w.parkWaiting(ctx); err != nil {
 		return 0, err
@@ -40,17 +40,17 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 	return len(due) + unstalled, err
 }
 
-// parkWaiting parks what lanes had no room for, and what waits for an endpoint
-// whose circuit is open. It gives back what waits for an earlier event.
+// parkWaiting parks deliveries for which lanes had no room, and those whose endpoint's circuit is
+// open. It gives back deliveries that wait for an earlier event.
 func (w *Webhooks) parkWaiting(ctx context.Context) error {
 	w.deliver.mu.Lock()
 	list, waiting := w.deliver.parking, w.deliver.waiting
 	w.deliver.parking, w.deliver.waiting = nil, nil
 	w.deliver.mu.Unlock()
-	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // whoever was first
+	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // oldest first
 	for part := range slices.Chunk(list, dispatchBatch) {
 		if err := w.Store.Deliveries.Park(ctx, part); err != nil {
-			return err // what is left comes due when its lease ends
+			return err // the others come due when their lease ends
 		}
 	}
 	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
@@ -62,39 +62,39 @@ func (w *Webhooks) parkWaiting(ctx context.Context) error {
 	return nil
 }
 
-// fate is what became of a delivery that was taken from its lane.
+// fate is what happens to a delivery that was taken from its lane.
 type fate int
 
 const (
-	tried     fate = iota // its outcome is to be written
-	dropped               // it comes due again, or is done with
-	parked                // it is to wait for its endpoint
-	postponed             // it is to wait for an earlier event of its object
+	tried     fate = iota // its outcome must be written
+	dropped               // it comes due again, or is finished
+	parked                // it waits for its endpoint
+	postponed             // it waits for an earlier event of its object
 )
 
-// outcome is a try with what was known of the endpoint before.
+// outcome is a try with the endpoint's state before it.
 type outcome struct {
 	hook.Try
-	at       time.Time // it ended; of one that is postponed: until when
+	at       time.Time // when it ended; if postponed, until when
 	gone     string    // the address that answered 410
 	failures int       // in a row
-	trace    trace.Ref // the try's span
+	trace    trace.Ref // the span of the try
 }
 
-// retries reports whether a delivery's first try failed, and a second one follows.
+// retries reports whether a delivery's first try failed and another one follows.
 func (o outcome) retries(d hook.Delivery) bool {
 	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == ""
 }
 
-// The pauses of a delivery that waits for an earlier one, which another node sends, or
-// which is to be tried again.
+// Pauses of a delivery that waits for an earlier one, which another node sends or which will be
+// tried again.
 const (
 	aheadPause = 250 * time.Millisecond
 	aheadLong  = 2 * time.Second
 )
 
-// ahead is until when a delivery waits for earlier ones of the same object; zero: it may
-// go. has tells what this node has in hand, and so has sent.
+// ahead is until when a delivery waits for earlier ones of the same object; zero: it may be sent.
+// has reports whether this node has a delivery in hand, and so sends it in order.
 func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscription, has func(id string) bool) (until time.Time, err error) {
 	now := w.TimeOf(d.Scope)
 	if !d.Waits(now) {
@@ -117,19 +117,20 @@ func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscript
 	return until, err
 }
 
-// send tries one delivery. has tells what this node has in hand for the same endpoint.
+// send tries one delivery. has reports whether this node has a delivery to the same endpoint in
+// hand.
 func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) (outcome, fate) {
 	d := it.Delivery
 	if w.TimeOf(d.Scope).Add(leaseRest).After(d.DueAt) {
-		return outcome{}, dropped // the lease is about to end
+		return outcome{}, dropped // the lease ends soon
 	}
 	e, err := w.endpoint(ctx, d.Subscription)
 	if err != nil {
-		w.ComesAgain(ctx, "a delivery's endpoint cannot be read; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "a delivery's endpoint cannot be read; the delivery is retried later", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != hook.Enabled {
-		return outcome{}, parked // what is known here may be old: unstall gives up what it finds disabled itself
+		return outcome{}, parked // the cached subscription may be old: unstall reads it again and abandons the deliveries of a disabled one
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (w.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !w.claim(ctx, e.sub.ID)) {
 		return outcome{}, parked
@@ -139,7 +140,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		until, err = w.ahead(ctx, d, e.sub, has)
 	}
 	if err != nil {
-		w.ComesAgain(ctx, "what is to be delivered before a delivery cannot be read; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "earlier deliveries cannot be read; the delivery is retried later", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if !until.IsZero() {
@@ -153,7 +154,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	w.attempted(ctx, span, d, result)
 	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
-		// The budget grows with each replay; the schedule begins again then.
+		// The budget grows with each replay, and the schedule starts again.
 		tries := d.Attempts + 1 - (d.Budget - hook.DeliveryTries)
 		again, more := webhook.Backoff(max(1, tries), w.Jitter())
 		try.Again, try.GiveUp = again, !more
@@ -165,12 +166,12 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	return outcome{try, w.TimeOf(d.Scope), gone, e.sub.Circuit.Failures, span.Ref()}, tried
 }
 
-// sentPrefix starts a delivery's id on the wire (HOOK-9).
+// sentPrefix begins the id of a delivery in requests to endpoints (HOOK-9).
 const sentPrefix = "dlv_"
 
 func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, hook.DeliveryPrefix) }
 
-// storedID is the way back; an id that is stored already stays.
+// storedID is the stored form of a sent id. A stored id stays as it is.
 func storedID(id string) string {
 	if suffix, ok := strings.CutPrefix(id, sentPrefix); ok {
 		return hook.DeliveryPrefix + suffix
@@ -178,8 +179,8 @@ func storedID(id string) string {
 	return id
 }
 
-// post hands a delivery over: to our own inbox within the process, whatever
-// address the service has, to all others over the network.
+// post delivers to our own inbox within the process, whatever the service's address is, and to all
+// other endpoints over the network.
 func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
 	if e.sub.Managed {
 		return w.postInbox(ctx, e.sub, m)
@@ -187,10 +188,10 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Me
 	return w.Sender.Send(ctx, live, m)
 }
 
-// tried writes the outcome of a try. A stale one is dropped: whoever had the
-// delivery meanwhile has written his. Only a replay leaves it something to say. What a
-// 410 does to the endpoint is written with it: who enables the endpoint again finds
-// nothing on its way that is given up already, and a replay leaves nothing out (EVT-17).
+// tried writes the outcome of a try. If the delivery has changed meanwhile, the outcome is dropped,
+// unless the change was a replay. The effect of a 410 on the endpoint is written in the same
+// commit. So whoever enables the endpoint again finds no delivery under way that was given up
+// already, and a replay misses nothing (EVT-17).
 func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	if t.gone != "" {
 		defer w.Turns.Take(endpointTurn + d.Subscription)()
@@ -224,7 +225,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 		return err
 	})
 	if err != nil {
-		w.ComesAgain(ctx, "the outcome of a delivery is not written; it comes again", err, "delivery", d.ID)
+		w.ComesAgain(ctx, "the outcome of a delivery was not written; the delivery is retried later", err, "delivery", d.ID)
 	}
 	if t.gone != "" {
 		w.subs.Forget(d.Subscription)
@@ -232,8 +233,8 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	}
 }
 
-// goneFrom disables an endpoint whose address answered 410. Where it is disabled already it stays so until
-// the change is written. A new address has not said so: then there is nothing to change.
+// goneFrom disables an endpoint whose address answered 410. If it is disabled already, the change
+// keeps it disabled. If it has a new address, nothing changes.
 func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
 	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
 	if err != nil || sub.URL != address {
@@ -245,7 +246,7 @@ func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (
 	return w.disabling(sub, "the endpoint answered 410 Gone"), nil
 }
 
-// nextDelivery tells when a delivery is due, or an endpoint that deliveries wait for.
+// nextDelivery is when the next delivery is due, or the next endpoint with waiting deliveries.
 func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 	due, err := w.Store.NextDue(ctx)
 	if err != nil {
@@ -269,7 +270,7 @@ func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 	return next, err
 }
 
-// Loop sends what is due.
+// Loop sends due deliveries.
 func (w *Webhooks) Loop() work.Loop {
 	l := w.Woken(base.DeliveriesLoop, w.Dispatch)
 	l.Next = w.nextDelivery

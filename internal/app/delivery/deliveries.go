@@ -14,17 +14,17 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// DeliveryLog is a page of what was or is to be sent to an endpoint.
+// DeliveryLog is a page of the deliveries to an endpoint.
 type DeliveryLog struct {
 	Subscription hook.Subscription
 	Deliveries   []hook.Delivery
 	Total        int64
 }
 
-// Deliveries lists an endpoint's deliveries, newest first, and counts what the
-// filter selects.
+// Deliveries lists an endpoint's deliveries, newest first, with the number that the filter selects.
+// The page begins behind the delivery with the id after, if that is not empty.
 //
-// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+// Errors: webhook_not_found, invalid_request for an unknown cursor.
 func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
@@ -44,7 +44,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 	return log, err
 }
 
-// Delivery reads one delivery, under either of its ids, with what is sent.
+// Delivery reads one delivery, by either of its ids, with its body.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
 func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Subscription, store.Dispatch, error) {
@@ -63,7 +63,7 @@ func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscriptio
 	return sub, d, err
 }
 
-// Replayed is what a replay did.
+// Replayed is the result of a replay.
 type Replayed struct {
 	Delivery string
 	Previous hook.DeliveryStatus
@@ -71,11 +71,10 @@ type Replayed struct {
 	Next     time.Time
 }
 
-// Replay sends a failed or dead delivery again, at once, whatever its
-// endpoint's circuit says.
+// Replay sends a failed or dead delivery again, at once, even if its endpoint's circuit is open.
 //
-// Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a
-// delivery in another state and for an endpoint that is disabled.
+// Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a delivery in another
+// state and for a disabled endpoint.
 func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (Replayed, error) {
 	done, err := base.Decide(func() (Replayed, error) {
 		sub, d, err := w.Delivery(ctx, scope, subscription, id)

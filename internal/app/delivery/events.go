@@ -20,7 +20,7 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 
 // Get reads one of a shop's events.
 //
-// Errors: event_not_found, also for another shop's.
+// Errors: event_not_found, also for another shop's event.
 func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
 	if !base.Storable(id) {
@@ -33,10 +33,10 @@ func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.T
 	return e, err
 }
 
-// List lists a shop's events, newest first, and counts what the filter selects. A checkout
+// Events lists a shop's events, newest first, with the number that the filter selects. A checkout
 // session is named by its token.
 //
-// Errors: invalid_request for an event to go on after that there is not.
+// Errors: invalid_request for an unknown cursor.
 func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, int64, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
@@ -47,7 +47,7 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilte
 			return nil, 0, nil
 		}
 	}
-	if !base.Storable(f.Object) { // so it is nobody's
+	if !base.Storable(f.Object) { // an id that cannot be stored does not exist
 		return nil, 0, nil
 	}
 	if !base.Storable(f.After) {

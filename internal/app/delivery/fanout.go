@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	// fanOutBatch is how many events are taken at a time, fanOutShops of how many shops at once.
+	// fanOutBatch is how many events are leased at a time; fanOutShops how many shops are served at
+	// once.
 	fanOutBatch = 64
 	fanOutShops = 8
 	fanOutLease = 30 * time.Second
-	// fanOutRest is how often the time of a step passes before the next one, while other merchants
-	// write: they wait for a step a fifth of the time at most, whatever one of them does.
+	// fanOutRest is the rest after a step, in multiples of the step's duration, while other merchants
+	// write. So they wait for steps at most a fifth of the time.
 	fanOutRest = 4
-	// longestRest bounds that: a database that was slow once is not waited for.
+	// longestRest limits the rest, in case the database was slow once.
 	longestRest = time.Second
 )
 
-// FanOut makes the deliveries of wide events, a few at a time. A shop's events come in their order;
-// shops take turns. It returns how many events it took.
+// FanOut makes the deliveries of events with many endpoints, a few at a time. A shop's events keep
+// their order; shops take turns. It returns how many events it leased.
 func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
 	until := now.Add(fanOutLease)
@@ -42,11 +43,12 @@ func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	return len(list), errors.Join(err, all.Wait())
 }
 
-// fanOutInOrder makes all deliveries of a shop's events. What it leaves comes again when its lease ends.
+// fanOutInOrder makes the deliveries of a shop's events. Those that it leaves come again when their
+// lease ends.
 func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, until time.Time) error {
 	for _, f := range events {
 		for over := false; !over; {
-			if !w.Now().Before(until) { // it may be another node's
+			if !w.Now().Before(until) { // another node may have it now
 				return nil
 			}
 			next, err := w.Store.Deliveries.NextStep(ctx, f)
@@ -54,7 +56,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, unti
 				return err
 			}
 			err = w.step(ctx, next)
-			if errors.Is(err, store.ErrStale) { // somebody else has it
+			if errors.Is(err, store.ErrStale) { // another node has it
 				break
 			}
 			if err != nil {
@@ -67,7 +69,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, unti
 	return nil
 }
 
-// step commits one, and rests where that is called for. Shops take turns then.
+// step commits one step, and rests if necessary. Shops take turns then.
 func (w *Webhooks) step(ctx context.Context, next hook.FanOut) error {
 	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}) }
 	if !w.Store.Deliveries.InCompany() {

@@ -19,21 +19,19 @@ import (
 )
 
 const (
-	// TrimEvery is between two looks at what inboxes need not keep, trimBatch
-	// how much is deleted at a time.
+	// TrimEvery is the time between two deletions of old inbox rows; trimBatch is how many rows are
+	// deleted at a time.
 	TrimEvery = time.Minute
 	trimBatch = 1000
 )
 
-// kept are the headers that an inbox keeps: those a receiver looks at, by the
-// names that it knows.
+// kept are the headers that an inbox keeps: those that a receiver checks.
 var kept = [...]string{
 	webhook.SignatureHeader, webhook.EventHeader, webhook.DeliveryHeader,
 	"webhook-id", "webhook-timestamp", "webhook-signature",
 }
 
-// postInbox hands a delivery to the managed inbox that it is for, signed and
-// checked as one that comes over the network.
+// postInbox delivers to the managed inbox, signed and checked like a delivery over the network.
 func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webhook.Message) webhook.Result {
 	began := w.Now()
 	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
@@ -47,16 +45,16 @@ func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webho
 	if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
-	w.ComesAgain(ctx, "a managed inbox did not take a delivery; it comes again", err, "subscription", sub.ID)
+	w.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", sub.ID)
 	return result
 }
 
-// Receive takes a delivery to a shop's managed inbox. The delivery names the
-// subscription whose secret must have signed it, and with it the environment:
-// a shop's two environments have one address and never mix.
+// Receive accepts a delivery to a shop's managed inbox. The delivery names the subscription whose
+// secret must have signed it, and so the environment: a shop's two environments have the same
+// address, but never mix.
 //
-// Errors: invalid_token unless it is signed for this inbox, invalid_request for
-// a body that is no JSON.
+// Errors: invalid_token unless it is signed for this inbox, invalid_request if the body is not
+// JSON.
 func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
 	unsigned := problem.New(problem.InvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
@@ -105,7 +103,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	return w.Store.Commit(ctx, pay.Change{Inbox: []hook.Received{got}})
 }
 
-// Inbox lists what a shop's managed inbox got, newest first, and counts it.
+// Inbox lists the deliveries that a shop's managed inbox received, newest first, with their number.
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
@@ -119,7 +117,7 @@ func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription s
 	return w.Store.Subscriptions.Inbox(ctx, scope, sub.ID, page)
 }
 
-// TrimInboxes deletes what inboxes need not keep, and returns how much.
+// TrimInboxes deletes old inbox rows, and returns their number.
 func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
 	list, err := w.Store.Subscriptions.Inboxes(ctx)
 	if err != nil {

@@ -13,62 +13,59 @@ import (
 )
 
 const (
-	// laneWidth is how many deliveries to one endpoint are under way at a time,
-	// slowWidth how many while it fails.
+	// laneWidth is how many deliveries to one endpoint run at the same time; slowWidth while it
+	// fails.
 	laneWidth = 32
 	slowWidth = 2
-	// laneAhead is how much work waits for one endpoint in memory, by the pace
-	// at which it answered of late, and laneLimit how many deliveries that is at
-	// most. Others are parked: they wait in the database.
+	// laneAhead is how much work for one endpoint waits in memory, at its recent pace. laneLimit is
+	// the most deliveries. Further ones are parked: they wait in the database.
 	laneAhead = 10 * time.Second
 	laneLimit = 5000
-	// unknownPace is that of an endpoint that was not called lately: it may be dead.
+	// unknownPace is the assumed pace of an endpoint that was not called lately: it may be dead.
 	unknownPace = time.Second
-	// parkingLimit is how many deliveries wait to be parked. What is beyond it
-	// comes due again when its lease ends.
+	// parkingLimit is how many deliveries wait to be parked. Further ones come due again when their
+	// lease ends.
 	parkingLimit = 50_000
-	// parkingPause is how long they are gathered: each look of the loop reads all endpoints
-	// that deliveries wait for.
+	// parkingPause is how long they are gathered: each look of the loop reads all endpoints with
+	// parked deliveries.
 	parkingPause = 100 * time.Millisecond
-	// outcomeLimit is how many outcomes of tries are being written at a time. A
-	// lane goes on while they are: waiting for each commit would make an
-	// endpoint's lane slower than the payments of a busy shop.
+	// outcomeLimit is how many outcomes are written at the same time. The lane continues meanwhile:
+	// if it waited for each commit, a busy shop would make payments faster than its lane could
+	// deliver.
 	outcomeLimit = 1024
 )
 
-// dispatcher sends deliveries, a lane for each endpoint, so that a slow one
-// delays nobody else. In a lane the events of one object go one after the other
-// (docs/decisions/order.md).
+// dispatcher sends deliveries in a lane for each endpoint, so that a slow endpoint delays no other.
+// In a lane the events of one object are sent one after the other (docs/decisions/order.md).
 type dispatcher struct {
 	app      *Webhooks
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
 	crowd    *crowd
 	parked   atomic.Int64 // deliveries, since the start
-	late     atomic.Int64 // those that were given back to wait for an earlier event
+	late     atomic.Int64 // deliveries that were given back to wait for an earlier event
 
-	mu      sync.Mutex // owns what follows
+	mu      sync.Mutex // guards the fields below
 	lanes   map[string]*lane
 	parking []store.Parking
-	waiting []store.Postponement // for an earlier event; as many as parking at most
+	waiting []store.Postponement // for an earlier event; at most as many as parking
 	closed  bool
 }
 
 // item is a delivery that is leased to this node.
 type item struct {
 	store.Dispatch
-	probe bool // it was claimed as the try at an endpoint whose circuit is open
+	probe bool // it is the probe of an endpoint whose circuit is open
 }
 
-// line is what waits in a lane to tell of one object, in the order in which it
-// happened.
+// line has the waiting deliveries about one object, in the order of their events.
 type line struct {
 	object string
 	items  []*item
-	busy   bool // one of it is under way: the others wait for it
+	busy   bool // one of its deliveries is under way: the others wait for it
 }
 
-// add puts a delivery where it belongs.
+// add puts a delivery in its place in the order.
 func (n *line) add(it *item) {
 	place := it.Delivery.Place()
 	at := len(n.items)
@@ -78,19 +75,19 @@ func (n *line) add(it *item) {
 	n.items = slices.Insert(n.items, at, it)
 }
 
-// lane is what waits for one endpoint.
+// lane has the waiting deliveries to one endpoint.
 type lane struct {
 	subscription string
-	queue        []*line // that have something to send, and nothing under way
+	queue        []*line // lines with something to send, and nothing under way
 	lines        map[string]*line
 	waiting      int // deliveries in lines
-	// held are objects whose first try failed, and when the next one is, until the outcome is written and
-	// everybody sees it.
+	// held are objects whose first try failed, with the time of the next try. They stay here until
+	// the outcome is written.
 	held    map[string]time.Time
-	items   map[string]*item // waiting, under way, or whose outcome is being written
+	items   map[string]*item // waiting, under way, or with an outcome that is being written
 	active  int              // workers
 	failing bool
-	pace    time.Duration // how long its tries take
+	pace    time.Duration // duration of its tries
 	health  heartbeat
 }
 
@@ -100,11 +97,11 @@ func newDispatcher(a *Webhooks) *dispatcher {
 	}
 }
 
-// look makes Dispatch look at once.
+// look makes Dispatch check for work now.
 func (d *dispatcher) look() { d.app.Alarms[base.DeliveriesLoop].Set(time.Time{}.Add(1)) }
 
-// submit takes deliveries that are leased to this node, or were parked when
-// they were made. It never blocks.
+// submit adds deliveries that are leased to this node, or were parked when they were made. It never
+// blocks.
 func (d *dispatcher) submit(list []store.Dispatch) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +119,7 @@ func (d *dispatcher) add(it *item) {
 	if l == nil {
 		l = &lane{subscription: next.Subscription, lines: map[string]*line{}, items: map[string]*item{}, held: map[string]time.Time{}}
 	}
-	// One that was replayed meanwhile is another version, and is sent again.
+	// A delivery that was replayed meanwhile has a newer version and is sent again.
 	if known := l.items[next.ID]; known != nil && known.Delivery.Version >= next.Version {
 		known.Delivery.DueAt = next.DueAt // it was leased again
 		return
@@ -141,8 +138,8 @@ func (d *dispatcher) add(it *item) {
 	d.staff(l)
 }
 
-// join puts a delivery in the line of its object; first: before all other lines. What
-// a person asks for again has a line of its own: it waits for nobody.
+// join puts a delivery in the line of its object. first: ahead of all other lines. A delivery that
+// a person requested has a line of its own and does not wait.
 func (l *lane) join(it *item, first bool) {
 	object := it.Delivery.About()
 	if it.Delivery.Urgent {
@@ -167,8 +164,7 @@ func (l *lane) join(it *item, first bool) {
 	}
 }
 
-// take takes the next delivery that may be sent, and its line, which is busy until
-// it is let go.
+// take takes the next delivery that may be sent, and its line, which is busy until letGo.
 func (l *lane) take() (*line, *item) {
 	n := l.queue[0]
 	l.queue[0] = nil
@@ -180,7 +176,7 @@ func (l *lane) take() (*line, *item) {
 	return n, it
 }
 
-// letGo lets go of a line: what waited in it is next.
+// letGo releases a line: its next delivery may be sent.
 func (l *lane) letGo(n *line) {
 	n.busy = false
 	if len(n.items) == 0 {
@@ -190,8 +186,7 @@ func (l *lane) letGo(n *line) {
 	l.queue = slices.Insert(l.queue, 0, n)
 }
 
-// staff starts as many workers as the lane may have and needs. The caller
-// holds mu.
+// staff starts as many workers as the lane needs and may have. The caller holds mu.
 func (d *dispatcher) staff(l *lane) {
 	for range min(l.width()-l.active, len(l.queue)) {
 		l.active++
@@ -199,7 +194,7 @@ func (d *dispatcher) staff(l *lane) {
 	}
 }
 
-// park lets a delivery wait in the database. The caller holds mu.
+// park leaves a delivery to wait in the database. The caller holds mu.
 func (d *dispatcher) park(next *hook.Delivery) {
 	if len(d.parking) < parkingLimit {
 		d.parked.Add(1)
@@ -217,7 +212,7 @@ func (d *dispatcher) postpone(next *hook.Delivery, until time.Time) {
 	}
 }
 
-// holdBack lets what waits in a line come due together with one that is tried again
+// holdBack makes the waiting deliveries of a line due together with the one that is tried again
 // then. The caller holds mu.
 func (d *dispatcher) holdBack(l *lane, n *line, until time.Time) {
 	n.items = slices.DeleteFunc(n.items, func(it *item) bool {
@@ -233,8 +228,8 @@ func (d *dispatcher) holdBack(l *lane, n *line, until time.Time) {
 	})
 }
 
-// has reports whether this node has a delivery in hand. An earlier one of an object that
-// is being sent about was sent then: what waits in the same line is behind.
+// has reports whether this node has a delivery in hand. An earlier delivery of the same object was
+// sent already, because the ones in the same line wait behind it.
 func (d *dispatcher) has(l *lane, id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,7 +252,7 @@ func (l *lane) limit() int {
 	return min(max(l.width()*int(laneAhead/max(pace, time.Millisecond)), laneWidth), laneLimit)
 }
 
-// paced notes how long a try took.
+// paced records how long a try took.
 func (l *lane) paced(took time.Duration) {
 	if l.pace == 0 {
 		l.pace = took
@@ -265,7 +260,7 @@ func (l *lane) paced(took time.Duration) {
 	l.pace = (7*l.pace + took) / 8
 }
 
-// room is how many more deliveries an endpoint's lane takes.
+// room is how many more deliveries fit into an endpoint's lane.
 func (d *dispatcher) room(subscription string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -276,7 +271,7 @@ func (d *dispatcher) room(subscription string) int {
 	return max(0, l.limit()-l.waiting)
 }
 
-// work sends what waits in a lane until nothing does.
+// work sends the deliveries of a lane until it is empty.
 func (d *dispatcher) work(l *lane) {
 	for {
 		d.mu.Lock()
@@ -289,7 +284,7 @@ func (d *dispatcher) work(l *lane) {
 		n, first := l.take()
 		d.mu.Unlock()
 
-		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it fails with its context alone
+		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it can fail only with its context
 		d.mu.Lock()
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
 		until, held := l.held[n.object]
@@ -299,7 +294,7 @@ func (d *dispatcher) work(l *lane) {
 		case closed:
 		case held && it.Delivery.Waits(until) && it.Delivery.Waits(now):
 			if soon := now.Add(aheadPause); until.Before(soon) {
-				until = soon // the outcome is still on its way
+				until = soon // the outcome is still being written
 			}
 			try, fate = outcome{at: until}, postponed
 		default:
@@ -333,7 +328,7 @@ func (d *dispatcher) work(l *lane) {
 	}
 }
 
-// note writes the outcome of a try while the lane goes on.
+// note writes the outcome of a try while the lane continues.
 func (d *dispatcher) note(l *lane, it *item, sent hook.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
@@ -350,26 +345,26 @@ func (d *dispatcher) note(l *lane, it *item, sent hook.Delivery, try outcome) {
 	})
 }
 
-// forget takes a delivery out of its lane. The caller holds mu.
+// forget removes a delivery from its lane. The caller holds mu.
 func (d *dispatcher) forget(l *lane, it *item) {
-	if l.items[it.Delivery.ID] == it { // and not a later version of it
+	if l.items[it.Delivery.ID] == it { // not if the lane has a later version of it
 		delete(l.items, it.Delivery.ID)
 	}
 	d.leave(l)
 }
 
-// leave gives up a lane that has nothing left to do. The caller holds mu.
+// leave removes a lane that has nothing left to do. The caller holds mu.
 func (d *dispatcher) leave(l *lane) {
 	if l.active == 0 && len(l.items) == 0 && l.health.quiet() {
 		delete(d.lanes, l.subscription)
 	}
 }
 
-// idle reports whether nobody is sending. The caller holds mu.
+// idle reports whether nothing is being sent. The caller holds mu.
 func (d *dispatcher) idle(l *lane) bool { return l.active == 0 || len(l.items) == 0 || d.closed }
 
-// drain ends the dispatcher after the tries that are under way. What waits
-// stays in the database.
+// drain stops the dispatcher after the tries that are under way. Waiting deliveries stay in the
+// database.
 func (d *dispatcher) drain() {
 	d.mu.Lock()
 	d.closed = true

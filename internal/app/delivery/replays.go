@@ -23,17 +23,17 @@ type Replays struct {
 // NewReplays returns the replays of a service.
 func NewReplays(w *Webhooks) *Replays { return &Replays{w.Base, w} }
 
-// NewReplay asks for the events of a time to be sent again.
+// NewReplay asks to send the events of a span of time again.
 type NewReplay struct {
 	hook.Replay // From, To and Types
 	Idempotency base.Idempotency
 }
 
-// Begin begins to send the events of a time to an endpoint again. While a replay runs,
-// the same request gets it.
+// Begin starts to send the events of a span of time to an endpoint again. While a replay runs,
+// the same request returns it.
 //
-// Errors: webhook_not_found, invalid_request, conflict_state for an endpoint that is disabled,
-// or that another replay runs to.
+// Errors: webhook_not_found, invalid_request, conflict_state for a disabled endpoint, or if another
+// replay to it runs.
 func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (hook.Replay, error) {
 	return base.Decide(func() (hook.Replay, error) {
 		sub, err := rp.hooks.Subscription(ctx, scope, subscription)
@@ -54,7 +54,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		}
 		if err == nil {
 			return running, &problem.Error{
-				Code: problem.ConflictState, Message: "the replay " + running.ID + " runs to this webhook: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Code: problem.ConflictState, Message: "the replay " + running.ID + " to this webhook is running: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
 				Details: problem.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
 			}
 		}
@@ -94,7 +94,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 	})
 }
 
-// keepOnce lets a key stand for what is there already.
+// keepOnce binds a key to an object that exists already.
 func (rp *Replays) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idempotency, object string) error {
 	once := i.Guard(scope, object, rp.TimeOf(scope))
 	if once == nil {
@@ -107,7 +107,7 @@ func (rp *Replays) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idem
 	return err
 }
 
-// timeFormat is how the audit log tells a time.
+// timeFormat is the format of times in the audit log.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
 func eventNames(types []hook.EventType) (names []string) {
@@ -136,9 +136,9 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 	return r, err
 }
 
-// List lists the replays to one of a shop's endpoints, newest first, and counts them.
+// List lists the replays to one of a shop's endpoints, newest first, with their number.
 //
-// Errors: webhook_not_found, invalid_request for a page behind a row that is not there.
+// Errors: webhook_not_found, invalid_request for an unknown cursor.
 func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
@@ -153,8 +153,8 @@ func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription st
 	return rp.Store.Replays.List(ctx, scope, sub.ID, page)
 }
 
-// Stop stops a replay. What it has begun is delivered all the same; one that is stopped stays
-// as it is.
+// Stop stops a replay. Deliveries that it has begun continue. A stopped replay does not
+// change.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
 func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
@@ -177,8 +177,9 @@ func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Sco
 	})
 }
 
-// stillReplaying is the replay that runs to an endpoint which is about to be enabled, stopped. It has not
-// looked since the endpoint was disabled, and would not know: what came due of it was given up (EVT-17).
+// stillReplaying stops the replay that runs to an endpoint which is about to be enabled. The replay
+// has not checked since the endpoint was disabled, so it does not know that its due deliveries were
+// given up (EVT-17).
 func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
 	r, err := w.Store.Replays.Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
@@ -193,7 +194,7 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]h
 	return []hook.Replay{r}, nil
 }
 
-// stopFor stops a replay that runs.
+// stopFor stops a running replay.
 func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
 	untaken, err := w.Store.Replays.Untaken(ctx, r)
 	if err != nil {
@@ -202,15 +203,15 @@ func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReas
 	return r.Stop(why, untaken, w.TimeOf(r.Scope))
 }
 
-// Step takes the next step of replays that are due. It returns how many it took; doing
-// one twice is harmless, for a step is written whole or not at all.
+// Step takes the next step of due replays. It returns how many it leased. Taking a step
+// twice is harmless: it is written whole or not at all.
 func (rp *Replays) Step(ctx context.Context) (int, error) {
 	now := rp.Now()
 	due, err := rp.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
-	var failed error // of one; the others go on
+	var failed error // of one replay; the others continue
 	for _, r := range due {
 		if err := rp.step(ctx, r); err != nil && !errors.Is(err, store.ErrStale) {
 			failed = errors.Join(failed, err)

@@ -12,8 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// delivering begins a delivery's try, within what made the delivery where this node knows that.
-// No trace is told to the endpoint: it is another party's, who has the event's id.
+// delivering begins the trace span of a delivery's try, below the span that made the delivery if
+// this node knows it. The trace is not sent to the endpoint, which belongs to another company; it
+// gets the event's id.
 func (w *Webhooks) delivering(ctx context.Context, it item, address string) (context.Context, *trace.Span) {
 	ctx, span := w.Tracer.Start(w.Tracer.Within(ctx, it.Cause), "delivery", trace.Producer)
 	if span == nil {
@@ -28,7 +29,7 @@ func (w *Webhooks) delivering(ctx context.Context, it item, address string) (con
 	return ctx, span
 }
 
-// attempted tells of a delivery's try.
+// attempted reports a delivery's try to the meter, the trace and the log.
 func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d hook.Delivery, r webhook.Result) {
 	result := attemptResult(r)
 	if w.Meter.Attempted != nil {
@@ -50,14 +51,14 @@ func attemptResult(r webhook.Result) string {
 	if class := r.StatusCode / 100; class >= 1 && class <= 5 {
 		return strconv.Itoa(class) + "xx"
 	}
-	if r.StatusCode != 0 { // what no HTTP knows
+	if r.StatusCode != 0 { // not a status code that HTTP knows
 		return "5xx"
 	}
 	return string(r.Err)
 }
 
-// AttemptResults lists what an endpoint's answer can be: a class of status codes, or why there
-// was none.
+// AttemptResults lists the possible results of a try: a class of status codes, or the reason why
+// there was no answer.
 func AttemptResults() []string {
 	return []string{
 		"1xx", "2xx", "3xx", "4xx", "5xx",

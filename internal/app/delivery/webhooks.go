@@ -1,5 +1,5 @@
-// Package delivery keeps merchants' endpoints and takes events to them: each in order, each again
-// until it is taken or given up. What an event tells, it does not know.
+// Package delivery manages merchants' endpoints and delivers events to them: in order, and again
+// until the endpoint accepts or the delivery is given up. It does not know the content of events.
 package delivery
 
 import (
@@ -25,33 +25,33 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// WebhooksConfig is what Webhooks is made of.
+// WebhooksConfig is the configuration of Webhooks.
 type WebhooksConfig struct {
-	// InboxURL is the address of managed webhook inboxes, without a slash at the end.
+	// InboxURL is the address of managed webhook inboxes, without a trailing slash.
 	InboxURL string
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
-	// MaxWebhooks is how many endpoints a shop has in an environment at most; 0 means
-	// hook.MostSubscriptions. ProveWebhooks asks production endpoints to prove whose they are.
+	// MaxWebhooks is the most endpoints of a shop in an environment; 0 means
+	// hook.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
-	// Jitter is a number from 0 up to 1 that spreads the tries of deliveries; nil is
-	// chance.
+	// Jitter returns a number from 0 up to 1 that spreads the tries of deliveries; nil means
+	// random.
 	Jitter func() float64
 }
 
-// Webhooks keeps endpoints and takes events to them. It is safe for use by many goroutines.
+// Webhooks manages endpoints and delivers events to them. It is safe for use by many goroutines.
 type Webhooks struct {
 	*base.Base
 	WebhooksConfig
 	subs    *base.Cache[endpoint]
 	deliver *dispatcher
-	// steps is held while a step of a fan-out is made beside other merchants, and while it rests.
+	// steps is held during a step of a fan-out beside other merchants, and its rest.
 	steps base.Latch
 }
 
-// NewWebhooks returns what has no endpoint in hand.
+// NewWebhooks returns a Webhooks without deliveries in hand.
 func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.MaxWebhooks == 0 {
 		c.MaxWebhooks = hook.MostSubscriptions
@@ -64,37 +64,37 @@ func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	return w
 }
 
-// Written takes the deliveries that a commit of this node has made.
+// Written takes over the deliveries of a commit by this node.
 func (w *Webhooks) Written(list []store.Dispatch) { w.deliver.submit(list) }
 
 // Drain waits for the deliveries that are under way.
 func (w *Webhooks) Drain() { w.deliver.drain() }
 
-// Parked counts the deliveries that this node has let wait for their endpoints since it started.
+// Parked counts the deliveries that this node has parked since it started.
 func (w *Webhooks) Parked() int64 { return w.deliver.parked.Load() }
 
-// Postponed counts the deliveries that this node gave back to wait for an earlier event of
-// their object.
+// Postponed counts the deliveries that this node gave back to wait for an earlier event of their
+// object.
 func (w *Webhooks) Postponed() int64 { return w.deliver.late.Load() }
 
-// StalledEndpoints counts the endpoints that fail, or that deliveries are parked for.
+// StalledEndpoints counts the endpoints that fail or have parked deliveries.
 func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
 	list, err := w.Store.Subscriptions.Stalled(ctx)
 	return len(list), err
 }
 
-// NewSubscription is what a subscription is made from.
+// NewSubscription describes a subscription to be made.
 type NewSubscription struct {
 	URL           string // empty: a managed inbox
 	Events        []string
 	EventsVersion hook.EventsVersion // "": the newest
 	Description   string
-	Strict        *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
+	Strict        *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 }
 
-// Subscribe adds an endpoint and returns its secret, which is shown once.
+// Subscribe adds an endpoint and returns its secret, which is shown only once.
 //
-// Errors: missing_field, invalid_request, conflict_state for one too many, or the same twice.
+// Errors: missing_field, invalid_request, conflict_state above the limit, or for a duplicate.
 func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenant.Scope, n NewSubscription) (hook.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
@@ -125,7 +125,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
 	}
 	defer w.Turns.Take("webhooks/" + scope.Shop)()
-	if _, err := w.beside(ctx, sub); err != nil { // nobody is challenged for one too many
+	if _, err := w.beside(ctx, sub); err != nil { // no challenge is sent if there are too many
 		return sub, "", err
 	}
 	if err := w.proveEndpoint(ctx, sub); err != nil {
@@ -144,8 +144,8 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 	})
 }
 
-// beside proves that a subscription may stand beside its shop's others, and returns the
-// version of the shop that is to be written with it.
+// beside checks that a subscription may exist beside its shop's others, and returns the version of
+// the shop to be written with it.
 //
 // Errors: conflict_state.
 func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Shop, error) {
@@ -160,13 +160,13 @@ func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Sh
 	return shop.Next(), sub.Beside(others, total, w.MaxWebhooks)
 }
 
-// compared is how many of a shop's endpoints a new one is compared with: a shop from before
-// there was a bound may have more.
+// compared is how many of a shop's endpoints a new one is compared with: a shop from before there
+// was a limit may have more.
 const compared = 1000
 
-// proveEndpoint asks a production endpoint for the SHA-256 of a challenge, where the operator
-// wants that (Config.ProveWebhooks): whoever teaches it to answer so owns it. Many endpoints of
-// strangers say again what they are sent, and none hashes it.
+// proveEndpoint sends a production endpoint a challenge and expects its SHA-256, if the operator
+// requires that (Config.ProveWebhooks): whoever makes it answer like this controls it. Many foreign
+// endpoints echo what they are sent, but none hashes it.
 //
 // Errors: invalid_request.
 func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) error {
@@ -192,15 +192,13 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the SHA-256 of the challenge in hex")
 }
 
-// newSecret makes a subscription's secret: as it is shown, sealed, and as it is
-// previewed.
+// newSecret makes a subscription's secret: its text, the encrypted text, and the preview.
 func (w *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
 	secret = webhook.NewSecret()
 	return secret, w.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
 }
 
-// allIfAny is all events alone, where they are among the named: they name every
-// other.
+// allIfAny returns only "*" if the list contains it, because it includes all other events.
 func allIfAny(events []string) []string {
 	if slices.Contains(events, hook.AllEvents) {
 		return []string{hook.AllEvents}
@@ -208,7 +206,7 @@ func allIfAny(events []string) []string {
 	return events
 }
 
-// problems gathers everything that is wrong with a subscription.
+// problems collects everything that is wrong with a subscription.
 type problems struct {
 	issues  []problem.Issue
 	missing []string
@@ -226,10 +224,12 @@ func (b *problems) events(events []string) {
 	}
 }
 
-// paidElsewhere is what other services call payment.completed: by its letters the first is nearest to payment.failed.
+// paidElsewhere are other services' names of payment.completed. By its letters, the first is
+// closest to payment.failed.
 var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succeeded", "payment_intent.succeeded", "checkout.session.completed"}
 
-// NotEvent says which events there are, and which was probably meant.
+// NotEvent is the message for an unknown event: the valid ones, and the one that was probably
+// meant.
 func NotEvent(name string) string {
 	var names []string
 	for _, e := range hook.EventTypes() {
@@ -249,7 +249,8 @@ func NotEvent(name string) string {
 	return message + ": there are " + strings.Join(names, ", ")
 }
 
-// version checks a set of events; "" is not asked for. One that is has to be as new as before.
+// version checks a set of events; "" means that none was asked for. It must not be older than
+// before.
 func (b *problems) version(v, before hook.EventsVersion) {
 	switch {
 	case v == "" && before == "":
@@ -264,14 +265,14 @@ func (b *problems) version(v, before hook.EventsVersion) {
 	}
 }
 
-// url checks an endpoint's address, as in production or as the sandbox takes it.
+// url checks an endpoint's address, by the rules of production or of the sandbox.
 func (b *problems) url(url string, live, allowPrivate bool) {
 	if err := webhook.CheckURL(url, live, allowPrivate); err != nil {
 		b.issues = append(b.issues, problem.Issue{Path: "url", Message: err.Error()})
 	}
 }
 
-// err is the error that tells them all, nil without any.
+// err returns one error with all problems, nil without any.
 func (b *problems) err() error {
 	if len(b.issues) == 0 {
 		return nil
@@ -301,10 +302,10 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 	return sub.At(w.TimeOf(scope)), err
 }
 
-// Subscriptions lists a shop's endpoints, newest first, and counts them. A page may stand behind one
-// that was deleted meanwhile.
+// Subscriptions lists a shop's endpoints, newest first, with their number. A page may begin behind
+// an endpoint that was deleted meanwhile.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
@@ -322,11 +323,10 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page p
 	return list, total, err
 }
 
-// EditSubscription changes what the edit names. The secret is kept. asked is the header
-// Sandbox-Strict; nil: as the merchant's sandbox is set.
+// EditSubscription changes the fields that the edit names. The secret stays. asked is the header
+// Sandbox-Strict; nil: the setting of the merchant's sandbox.
 //
-// Errors: webhook_not_found, missing_field, invalid_request, conflict_state for the same as
-// another one.
+// Errors: webhook_not_found, missing_field, invalid_request, conflict_state for a duplicate.
 func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e hook.SubscriptionEdit, asked *bool) (sub hook.Subscription, err error) {
 	strict, err := w.Strict(ctx, scope, asked)
 	if err != nil {
@@ -340,8 +340,8 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 	proved := ""
 	defer w.Turns.Take("webhooks/" + scope.Shop)()
 	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
-		bad := bad // decided anew each time
-		// Its own address may be given back to a managed one.
+		bad := bad // start without problems in each try
+		// A managed endpoint may be given its own address again.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
 			bad.url(*e.URL, scope.Live || strict, w.AllowPrivate)
 		}
@@ -378,12 +378,12 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		})
 		return change, nil
 	})
-	w.deliver.look() // what waited may go
+	w.deliver.look() // waiting deliveries may be sent now
 	return sub, err
 }
 
-// RotateSecret gives an endpoint a new secret, which is shown once. The one
-// before signs beside it for a day.
+// RotateSecret gives an endpoint a new secret, which is shown only once. The previous one also
+// signs for a day.
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub hook.Subscription, secret string, err error) {
@@ -400,7 +400,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope te
 	return sub, secret, nil
 }
 
-// Unsubscribe deletes an endpoint. What is still on its way to it is dropped.
+// Unsubscribe deletes an endpoint. Its unsent deliveries are dropped.
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) error {
@@ -412,10 +412,10 @@ func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope ten
 	})
 }
 
-// endpointTurn is whose turn it is to change an endpoint, of those who do so often.
+// endpointTurn is the key prefix for turns between changes of the same endpoint.
 const endpointTurn = "endpoint/"
 
-// change decides about an endpoint until the decision is not stale.
+// change decides about an endpoint and repeats stale decisions.
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(hook.Subscription) (pay.Change, error)) error {
@@ -435,8 +435,8 @@ func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription 
 	return err
 }
 
-// origin is what the audit log tells of an endpoint's URL: the rest of it may
-// hold a password or a token.
+// origin is the part of an endpoint's URL that the audit log shows: the rest may contain a password
+// or a token.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -445,13 +445,13 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// endpoint is a subscription with its secrets open.
+// endpoint is a subscription with its secrets decrypted.
 type endpoint struct {
 	sub              hook.Subscription
 	secret, previous string
 }
 
-// endpoint reads where a delivery goes.
+// endpoint reads the endpoint of a delivery.
 func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
 	return w.subs.Get(subscription, func() (e endpoint, err error) {
 		if e.sub, err = w.Store.Subscriptions.Any(ctx, subscription); err != nil {

@@ -1,4 +1,5 @@
-// Package mails sends e-mails to merchants: each is a row, and is tried until a server takes it.
+// Package mails sends e-mails to merchants. Each e-mail is a row, and is tried until a server
+// accepts it.
 package mails
 
 import (
@@ -18,32 +19,31 @@ import (
 )
 
 const (
-	// mailBatch is how many e-mails are taken to the server at a time.
+	// mailBatch is how many e-mails are sent at a time.
 	mailBatch = 8
-	// mailLease is longer than one may take, with the commit after it.
+	// mailLease is longer than the sending of one e-mail and its commit may take.
 	mailLease = 3 * time.Minute
-	// mailsEvery is how often a node that sends none looks for those that nobody sends.
+	// mailsEvery is how often a node without a mail server looks for e-mails that no node sends.
 	mailsEvery = time.Hour
-	// mailsADay is how many e-mails a merchant gets in a day: who was told so often is warned, and
-	// others' e-mails do not wait behind.
+	// mailsADay is the most e-mails to a merchant in a day. After so many the merchant is warned,
+	// and others' e-mails must not wait behind them.
 	mailsADay = 20
 )
 
-// MailOutcome is what came of a try to send an e-mail.
+// MailOutcome is the result of a try to send an e-mail.
 type MailOutcome string
 
-// The outcomes. A try that is repeated, because the server said so or because nobody knows what
-// it did, is retried.
+// The outcomes. Retried: the server asked for a repeat, or the result of the try is unknown.
 const (
 	MailSent    MailOutcome = "sent"
 	MailRetried MailOutcome = "retried"
 	MailFailed  MailOutcome = "failed"
 )
 
-// mailTally counts what came of tries since this node started. The map is never changed.
+// mailTally counts the outcomes since this node started. The map is never changed.
 type mailTally map[MailOutcome]*atomic.Int64
 
-// Mails are the e-mails to merchants.
+// Mails sends e-mails to merchants.
 type Mails struct {
 	*base.Base
 	mailer  *mail.Sender // nil: no e-mails are sent
@@ -51,7 +51,7 @@ type Mails struct {
 	tries   mailTally
 }
 
-// NewMails returns the e-mails of a service that sends them by a server; nil where it sends none.
+// NewMails returns the Mails of a service. mailer is nil if it sends none.
 func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
 	letters, err := letter.NewDesk(b.CheckoutURL)
 	if err != nil {
@@ -61,7 +61,7 @@ func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
 	return &Mails{Base: b, mailer: mailer, letters: letters, tries: tries}, nil
 }
 
-// MailTries counts what came of this node's tries to send an e-mail, since it started.
+// MailTries counts the outcomes of this node's tries since it started.
 func (ms *Mails) MailTries() map[MailOutcome]int64 {
 	counts := make(map[MailOutcome]int64, len(ms.tries))
 	for outcome, n := range ms.tries {
@@ -70,13 +70,13 @@ func (ms *Mails) MailTries() map[MailOutcome]int64 {
 	return counts
 }
 
-// WaitingMails counts the e-mails that are not sent yet, and not given up, by any node.
+// WaitingMails counts the e-mails that no node has sent or given up yet.
 func (ms *Mails) WaitingMails(ctx context.Context) (int64, error) {
 	return ms.Store.Mails.Waiting(ctx)
 }
 
-// SendingMails is the loop that sends e-mails. A node that sends none ends now and then those that
-// nobody does.
+// SendingMails is the loop that sends e-mails. On a node without a mail server, it ends from time
+// to time the e-mails that no node sends.
 func (ms *Mails) SendingMails() work.Loop {
 	if ms.mailer == nil {
 		return work.Loop{Name: base.MailsLoop, Every: max(mailsEvery, ms.Look), Do: ms.SendMails}
@@ -84,7 +84,7 @@ func (ms *Mails) SendingMails() work.Loop {
 	return ms.Woken(base.MailsLoop, ms.SendMails)
 }
 
-// TellOfWallet puts the e-mail about a new wallet into the Change that adds it, where this node
+// TellOfWallet adds the e-mail about a new wallet to the Change that adds the wallet, if this node
 // sends e-mails.
 func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
 	if ms.mailer == nil || !w.Live {
@@ -106,17 +106,17 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	ms.WarnSometimes(ctx, "a merchant has no e-mail address: nobody tells him of a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	ms.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 
-// SendMails takes e-mails that are due to the server, some at a time, and waits for what it says.
-// It returns how many it took. Where no node sends e-mails any more, those that wait are given up
-// when their time is over.
+// SendMails sends due e-mails, some at a time, and waits for the server's answers. It returns how
+// many it leased. If no node sends e-mails any more, waiting ones are given up when their time is
+// over.
 func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	now := ms.Now()
 	from := now
-	if ms.mailer == nil { // another node may send: what it sends is not as late
+	if ms.mailer == nil { // another node may send, and its e-mails are not as late
 		from = now.Add(-pay.MailLife)
 	}
 	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(mailLease), mailBatch)
@@ -132,12 +132,12 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	return len(due), errors.Join(failures...)
 }
 
-// sendMail makes one try, and writes what came of it. Whoever ends before that leaves the e-mail
-// to its lease, and it is sent once more.
+// sendMail makes one try, and writes the result. If the node dies before that, the e-mail is sent
+// again after its lease.
 func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	if ms.mailer == nil {
 		_, change := m.Refused(ms.Now())
-		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service sends no e-mails any more"))
+		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	text := ms.letters.NewWallet(m.About)
 	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
@@ -146,7 +146,7 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	case sent == nil:
 		_, change := m.Sent(ms.Now())
 		return ms.notedMail(ctx, m, change, MailSent, nil)
-	case ctx.Err() != nil: // the service ends: that is no try
+	case ctx.Err() != nil: // the service stops: this does not count as a try
 		return nil
 	case errors.As(sent, &failure) && failure.Final:
 		_, change := m.Refused(ms.Now())
@@ -160,22 +160,22 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	return ms.notedMail(ctx, m, change, outcome, sent)
 }
 
-// notedMail writes what came of a try. A stale one is dropped: whoever had the e-mail meanwhile
-// has written his.
+// notedMail writes the result of a try. A stale one is dropped: another node had the e-mail and has
+// written its own result.
 func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
-	// A server has it: also who is told to end says so.
+	// The server has the e-mail, so write this even while the service stops.
 	err := ms.Store.Commit(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("what came of e-mail %s is not written; it comes again: %w", m.ID, err)
+		return fmt.Errorf("the result of e-mail %s was not written; it is sent again: %w", m.ID, err)
 	}
 	switch outcome {
 	case MailRetried:
-		ms.Log.WarnContext(ctx, "an e-mail was not taken and is tried again", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant of the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)
 	return nil

@@ -1,5 +1,5 @@
-// Package notices takes what providers tell by themselves, once each, and lets the cascade, refunds and payouts
-// decide what follows. What does not fit waits for the operator.
+// Package notices applies providers' notifications, once each. The cascade, refunds and payouts
+// decide what follows. A notice that does not fit is kept for the operator.
 package notices
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Listener takes what providers tell by themselves.
+// Listener applies providers' notifications.
 type Listener struct {
 	*base.Base
 	providers *acquiring.Providers
@@ -33,20 +33,20 @@ type Listener struct {
 	payouts   *payouts.Payouts
 }
 
-// NewListener returns one that tells the cascade, refunds and payouts.
+// NewListener returns a Listener that passes notices to the cascade, refunds and payouts.
 func NewListener(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, po *payouts.Payouts) *Listener {
 	return &Listener{b, providers, c, refunds, po}
 }
 
-// Notify takes a provider's notification. What it tells is applied at most
-// once, and is decided by the same code as the sweep's answers.
+// Notify applies a provider's notification. Each notice is applied at most once, by the same code
+// as the sweep's answers.
 //
-// Errors: not_found for an account that does not exist, missing_credentials or
-// invalid_token when it is not signed by the provider, invalid_request when it
-// cannot be understood, service_unavailable when it has to come again.
+// Errors: not_found for an account that does not exist, missing_credentials or invalid_token if it
+// is not signed by the provider, invalid_request if it cannot be read, service_unavailable if the
+// provider has to send it again.
 func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notification) error {
 	if err := l.MayMoveMoney(); err != nil {
-		return err // it comes again
+		return err // the provider sends it again
 	}
 	if listener, ok := l.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
 		return l.payouts.Told(ctx, account, listener, n)
@@ -55,8 +55,8 @@ func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notif
 	return err
 }
 
-// Hear is Notify about charges and refunds: it returns the payment that was told of last, and the events of all.
-// may refuses what is told of a payment as it stands; nil refuses nothing.
+// Hear is Notify for charges and refunds. It returns the last payment concerned, and all events.
+// may can refuse a notice because of the payment's present state; nil refuses nothing.
 func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
@@ -66,7 +66,7 @@ func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notific
 	if err != nil {
 		return p, nil, l.providers.RefuseNotice(ctx, account, err)
 	}
-	// One that cannot be applied stands in nobody's way.
+	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
 		next, told, err := l.take(ctx, account, notice, may, cause)
@@ -84,7 +84,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	if !base.Storable(notice.ID) {
 		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
-	// The receipt keeps what a database takes: money must not wait for a letter.
+	// The stored text must be valid for the database: money must not wait because of a character.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
@@ -98,7 +98,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 		return p, nil, err
 	}
 	var routes pay.Cascade
-	opened := false // the next attempt, by this notice
+	opened := false // this notice opens the next attempt
 	err = base.Again(func() error {
 		read, err := l.Store.Payments.Any(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -127,7 +127,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return err
 		}
 		err = l.Commit(ctx, change, cause)
-		if errors.Is(err, store.ErrDuplicate) { // told before
+		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			p = read
 			return nil
 		}
@@ -141,7 +141,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	if err != nil {
 		return p, nil, err
 	}
-	if !opened { // a call that is under way is another's
+	if !opened { // a call that is under way belongs to another one
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
@@ -149,7 +149,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	return p, events, err
 }
 
-// provedNotice is proved for what a provider tells by itself.
+// provedNotice is Base.Proved for a notice.
 func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
 	attempt, ok := p.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
@@ -169,8 +169,8 @@ func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice
 	return held, n, err
 }
 
-// Notifications lists what providers told of a payment, in the order in which it
-// came; without one, what did not fit and waits for the operator, of all tenants.
+// Notifications lists the notices of a payment in the order in which they came. If payment is "",
+// it lists the mismatched notices of all tenants that wait for the operator.
 func (l *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
 	if payment != "" {
 		return l.Store.Receipts.Of(ctx, payment)
@@ -178,7 +178,7 @@ func (l *Listener) Notifications(ctx context.Context, payment string, limit int)
 	return l.Store.Receipts.Unclosed(ctx, limit)
 }
 
-// Notification reads what a provider told.
+// Notification reads a notice.
 //
 // Errors: store.ErrNotFound.
 func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
@@ -189,11 +189,11 @@ func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, er
 	return r, nil
 }
 
-// CloseNotification notes that the operator has dealt with one that did not fit its
-// payment: it warns no more. The payment stays as it is; once its last one is closed it
-// needs no attention, and the merchant is told.
+// CloseNotification records that the operator has dealt with a notice that did not fit its payment.
+// It causes no more warnings. The payment does not change; when its last such notice is closed, it
+// needs no attention any more, and the merchant gets an event.
 //
-// Errors: store.ErrNotFound, that it needs nobody.
+// Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
 func (l *Listener) CloseNotification(ctx context.Context, id, note string) error {
 	r, err := l.Notification(ctx, id)
 	if err != nil {
@@ -226,7 +226,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 	return err
 }
 
-// closePayoutNotification is CloseNotification for one about a withdrawal.
+// closePayoutNotification is CloseNotification for a notice about a withdrawal.
 func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
 	w, err := l.Store.Withdrawals.Any(ctx, r.Payment)
 	if err != nil {
@@ -244,15 +244,13 @@ func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 	return err
 }
 
-// lastOpen reports whether no other notification that did not fit its payment waits
-// for the operator.
+// lastOpen reports whether no other mismatched notice of the payment waits for the operator.
 func (l *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
 	told, err := l.Store.Receipts.Of(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
-// apply decides what a notice does: to a dispute's claims where it is of one, else
-// to the payment.
+// apply applies a notice to a dispute's claims if it is about a dispute, else to the payment.
 func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if !n.OfDispute() {
 		next, change := p.Confirm(n, routes, l.NewID(pay.ClaimPrefix, now), now)
@@ -266,10 +264,10 @@ func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, route
 	return next, change, nil
 }
 
-// toldOfLost keeps what a provider tells of a charge that the database may have lost: its request may yet be repeated,
-// and so the notification has to come again.
+// toldOfLost keeps a notice about a charge that the database may have lost. The request for the
+// charge may still be repeated, so the provider has to send the notification again.
 //
-// Errors: transaction_not_found where there was no restore, service_unavailable.
+// Errors: transaction_not_found if there was no restore, service_unavailable.
 func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
 	if !long || !l.RecoveryState.Load().Active(l.Now()) {
@@ -285,5 +283,5 @@ func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 		}
 	}
 	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
-	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was put back from a copy and may not know this yet: send it again"}
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was restored from a copy and may not know this yet: send it again"}
 }

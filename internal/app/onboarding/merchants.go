@@ -1,5 +1,5 @@
-// Package onboarding makes merchants with their shops and keys, and changes what is agreed with them. What they do is in
-// the other rooms.
+// Package onboarding makes merchants with their shops and keys, and changes their terms. Their
+// activity is in the other packages.
 package onboarding
 
 import (
@@ -19,28 +19,27 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Onboarding makes merchants and their shops, and changes what they are.
+// Onboarding makes merchants and their shops, and changes their settings.
 type Onboarding struct {
 	*base.Base
 	keys *auth.Keys
 }
 
-// NewOnboarding returns what makes merchants; keys makes their keys.
+// NewOnboarding returns the Onboarding of a service; keys makes the merchants' keys.
 func NewOnboarding(b *base.Base, keys *auth.Keys) *Onboarding { return &Onboarding{b, keys} }
 
-// NewMerchant is what a merchant is created from.
+// NewMerchant describes a merchant to be made.
 type NewMerchant struct {
 	Name     string
 	Email    string
 	Industry string
 	Tier     tenant.Tier
 	Language tenant.Language // empty: English
-	// RefundFees is what becomes of the fees of refunded payments; empty: kept.
+	// RefundFees is what happens to the fees of refunded payments; empty: kept.
 	RefundFees tenant.RefundFees
 }
 
-// KeyPair is the two halves of an environment's credentials. They are shown
-// once and cannot be read again.
+// KeyPair is the two keys of an environment. They are shown only once and cannot be read again.
 type KeyPair struct {
 	Publishable string `json:"publishable"`
 	Secret      string `json:"secret"`
@@ -54,8 +53,7 @@ type Onboarded struct {
 	Live     KeyPair
 }
 
-// CreateMerchant makes a merchant with one shop and a key pair for each
-// environment.
+// CreateMerchant makes a merchant with one shop and a key pair for each environment.
 func (ob *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
 	o, change, err := ob.onboard(n, ob.Now())
 	if err != nil {
@@ -64,11 +62,11 @@ func (ob *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboar
 	return o, ob.Store.Commit(ctx, change)
 }
 
-// demoMerchant is the once-key that names the demo merchant.
+// demoMerchant is the once-key of the demo merchant.
 const demoMerchant = "demo merchant"
 
-// CreateDemo makes a merchant on a database that has none, and reports whether
-// it did: of several nodes that start at once one does.
+// CreateDemo makes a merchant in a database that has none, and reports whether it did. If several
+// nodes start at once, one makes it.
 func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
 	count, err := ob.Store.Merchants.Count(ctx)
 	if err != nil || count > 0 {
@@ -89,7 +87,7 @@ func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded,
 
 // Demo is the sandbox of the demo merchant's first shop.
 //
-// Errors: store.ErrNotFound where there is no demo merchant.
+// Errors: store.ErrNotFound if there is no demo merchant.
 func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
 	made, err := ob.Store.Idempotency.Get(ctx, demoMerchant)
 	if err != nil {
@@ -105,9 +103,8 @@ func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
 	return tenant.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
 }
 
-// SetRefundFees changes what becomes of the fees when a merchant's payments are
-// refunded. Payments that are made already keep what they were made with; running
-// servers notice within seconds.
+// SetRefundFees changes what happens to the fees when a merchant's payments are refunded. Existing
+// payments keep their term. Running servers use the new one within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) SetRefundFees(ctx context.Context, by audit.Actor, id string, term tenant.RefundFees) (m tenant.Merchant, err error) {
@@ -135,13 +132,13 @@ func (ob *Onboarding) SetRefundFees(ctx context.Context, by audit.Actor, id stri
 	return m, err
 }
 
-// Check refuses a merchant whom nobody could name or reach.
+// Check validates a new merchant.
 func (n NewMerchant) Check() error {
 	if n.RefundFees != "" && !slices.Contains(tenant.AllRefundFees(), n.RefundFees) {
 		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
 	}
 	if strings.TrimSpace(n.Name) == "" {
-		return errors.New("--name: a merchant has a name")
+		return errors.New("--name: a merchant needs a name")
 	}
 	if err := readable("name", n.Name); err != nil {
 		return err
@@ -149,7 +146,7 @@ func (n NewMerchant) Check() error {
 	return checkEmail(n.Email)
 }
 
-// checkEmail refuses what is not one address, such as name@example.com.
+// checkEmail returns an error unless the text is exactly one address, such as name@example.com.
 func checkEmail(address string) error {
 	if parsed, err := mail.CheckAddress(address); err != nil || parsed != address {
 		return fmt.Errorf("--email: %q is not one address, such as pay@acme.example", address)
@@ -157,7 +154,7 @@ func checkEmail(address string) error {
 	return nil
 }
 
-// SetEmail changes where a merchant is written to.
+// SetEmail changes a merchant's e-mail address.
 //
 // Errors: store.ErrNotFound.
 func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address string) error {
@@ -175,7 +172,7 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 	})
 }
 
-// Merchants lists merchants with their shops, by id, from behind one, for the operator.
+// Merchants lists merchants with their shops, by id, after the id after, for the operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
 	list, err := ob.Store.Merchants.List(ctx, after, limit)
 	if err != nil {
@@ -216,7 +213,7 @@ func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Chan
 	return o, change, nil
 }
 
-// openShop gives the merchant of o a shop and its keys, the secret ones with more rights.
+// openShop gives the merchant of o a shop and its keys. rights are extra rights of the secret keys.
 func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
 	shopID := ob.NewID("shp_", now)
 	shop := tenant.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
@@ -242,7 +239,7 @@ func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights 
 	return change
 }
 
-// slug is a name as it may stand in a URL.
+// slug is a name in a form for a URL.
 func slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

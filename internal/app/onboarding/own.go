@@ -11,10 +11,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// ShopsOf lists the shops that a scope reaches, oldest first, and counts them: its own, or all of
-// the merchant.
+// ShopsOf lists the shops in a scope, oldest first, with their number: its own shop, or all of the
+// merchant.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page pay.Page) ([]tenant.Shop, int64, error) {
 	list, err := ob.Store.Merchants.Shops(ctx, scope.Merchant)
 	if err != nil {
@@ -27,10 +27,10 @@ func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page pay.
 	return some, int64(len(list)), err
 }
 
-// KeysOf lists the keys of a scope's environment, oldest first, how they were used, and how many
-// there are: those of its shop, or all of the merchant. status is one of a view.Key, or "" for any.
+// KeysOf lists the keys in a scope's environment, oldest first, with their use and number: those of
+// its shop, or all of the merchant. status is that of a view.Key, or "" for any.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status string, page pay.Page) ([]tenant.Key, map[string]store.KeyUsage, int64, error) {
 	all, uses, err := ob.keys.List(ctx, scope.Merchant)
 	if err != nil {
@@ -45,9 +45,9 @@ func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status str
 	return some, uses, int64(len(list)), err
 }
 
-// cut takes a page out of a list that is read whole, for a merchant has few of it.
+// cut takes a page out of a list that is read whole, because a merchant has few rows of it.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func cut[T any](list []T, page pay.Page, id func(T) string) ([]T, error) {
 	from := page.Offset
 	if page.After != "" {

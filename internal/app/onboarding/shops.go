@@ -22,15 +22,14 @@ import (
 )
 
 const (
-	// maxLogo keeps a shopper's page light: it is most of what is loaded.
+	// maxLogo keeps a shopper's page light: the logo is most of what is loaded.
 	maxLogo     = 24 << 10
 	maxLogoSide = 1024
 )
 
 // CreateShop adds a shop to a merchant, with a key pair for each environment.
 //
-// Errors: store.ErrNotFound where there is no such merchant, invalid_request for a name
-// that cannot be read.
+// Errors: store.ErrNotFound if the merchant does not exist, invalid_request for an unreadable name.
 func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -48,18 +47,17 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	return o, ob.Store.Commit(ctx, change)
 }
 
-// readable refuses a name that shoppers would read otherwise than it is written.
+// readable returns an error for a name with characters that could mislead shoppers.
 //
 // Errors: invalid_request.
 func readable(field, name string) error {
 	if strings.ContainsFunc(name, problem.Unprintable) {
-		return problem.Field(problem.InvalidRequest, field, "the "+field+" has a character that cannot be read, such as one that turns the direction of writing: leave it out")
+		return problem.Field(problem.InvalidRequest, field, "the "+field+" has an unreadable character, such as one that changes the direction of writing: leave it out")
 	}
 	return nil
 }
 
-// ReadLogo checks a picture for what a shopper's page can take: PNG or JPEG, at
-// most 24 KB and 1024 pixels a side.
+// ReadLogo checks an image for shoppers' pages: PNG or JPEG, at most 24 KB and 1024 pixels a side.
 func ReadLogo(body []byte) (tenant.Logo, error) {
 	refuse := func(why string) (tenant.Logo, error) {
 		return tenant.Logo{}, problem.Field(problem.InvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
@@ -69,7 +67,7 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
-		return refuse("it is no such picture")
+		return refuse("it is not a PNG or JPEG picture")
 	}
 	if config.Width > maxLogoSide || config.Height > maxLogoSide {
 		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))
@@ -78,8 +76,7 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 	return tenant.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
 }
 
-// Rebrand changes how a shop looks to its shoppers; logo may be nil. Running
-// servers notice within seconds.
+// Rebrand changes a shop's brand; logo may be nil. Running servers use it within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
@@ -109,7 +106,7 @@ func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tena
 	return done, err
 }
 
-// Logo reads a shop's picture.
+// Logo reads a shop's logo.
 //
 // Errors: not_found.
 func (ob *Onboarding) Logo(ctx context.Context, id string) (tenant.Logo, error) {

@@ -13,14 +13,13 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Cancel cancels a pending payment of the shop (CANCEL-1). Its provider is told
-// to end the charge first, where it can. That it is to be canceled is written before: should
-// this node die, or the provider not answer, the sweep goes on with it. Canceling what is
-// canceled changes nothing.
+// Cancel cancels a pending payment of the shop (CANCEL-1). Its provider is asked to end the charge
+// first, if it can. The intent is written before: if this node dies or the provider does not
+// answer, the sweep continues. Canceling a canceled payment changes nothing.
 //
-// Errors: transaction_not_found, conflict_state where it is not pending, also because the
-// shopper was faster; service_unavailable with the reason outcome_unknown where the provider
-// does not say in time whether the charge has ended.
+// Errors: transaction_not_found; conflict_state if it is not pending, or if the shopper paid first;
+// service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
+// the charge has ended.
 func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Canceled() {
@@ -30,7 +29,7 @@ func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cau
 	if err != nil || p.Canceled() {
 		return p, err
 	}
-	// From here the payment is ours to finish, whether the caller waits or not.
+	// From here we must finish the payment, even if the caller no longer waits.
 	ctx = context.WithoutCancel(ctx)
 	attempt, _ := p.Current()
 	p, err = in.cascade.CancelBy(ctx, p, attempt, in.cascade.EndCharge(ctx, p, attempt), cause)
@@ -43,8 +42,8 @@ func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cau
 	return p, cmp.Or(p.CheckCancel(), goesOnCanceling(p.ID, nil))
 }
 
-// wantCanceled writes that the shop wants a payment canceled, once. One that is canceled
-// meanwhile is returned as it is.
+// wantCanceled records, once, that the shop wants the payment canceled. A payment that was canceled
+// meanwhile is returned.
 //
 // Errors: conflict_state.
 func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
@@ -76,8 +75,8 @@ func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Pay
 	return p, err
 }
 
-// goesOnCanceling tells that nobody knows yet whether a payment is canceled.
+// goesOnCanceling is the error if it is not known yet whether a payment is canceled.
 func goesOnCanceling(id string, cause error) error {
 	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
-		Message: "it is not known in time whether the payment is canceled, and it is asked on: read it, or repeat the request"}
+		Message: "it is not known yet whether the payment is canceled, and its provider is still queried: read the payment, or repeat the request"}
 }

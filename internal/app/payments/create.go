@@ -1,5 +1,5 @@
-// Package payments takes payments: what merchants' servers ask for, and what shoppers choose in a checkout session. The
-// cascade then calls the providers.
+// Package payments creates payments: for merchants' servers, and for shoppers who choose in a
+// checkout session. The cascade then calls the providers.
 package payments
 
 import (
@@ -20,13 +20,14 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Intake takes payments that merchants ask for, and ends them when they or the operator say so.
+// Intake creates the payments that merchants ask for, and ends them for the merchant or the
+// operator.
 type Intake struct {
 	*base.Base
 	offer
 }
 
-// offer is what a payment is made from.
+// offer is the input from which a payment is made.
 type offer struct {
 	rates     *acquiring.Rates
 	providers *acquiring.Providers
@@ -34,13 +35,13 @@ type offer struct {
 	cascade   *cascade.Cascade
 }
 
-// NewIntake returns what takes the payments of a service.
+// NewIntake returns the Intake of a service.
 func NewIntake(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Intake {
 	return &Intake{b, offer{rates, providers, methods, c}}
 }
 
-// NewPayment is what a create call asks for (PAY-1). Its
-// strings have been checked for length and form.
+// NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and
+// form.
 type NewPayment struct {
 	Amount          money.Amount // in the shop's currency
 	PaymentMethodID string
@@ -54,16 +55,16 @@ type NewPayment struct {
 	MerchantID      string
 	ShopID          string
 	Simulate        string // header Sandbox-Simulate
-	Strict          *bool  // header Sandbox-Strict; nil: as the merchant's sandbox is set
+	Strict          *bool  // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 	Idempotency     base.Idempotency
 	RequestID       string
 }
 
-// Create takes a payment through the cascade. replayed says that an
-// earlier request with the same key had made it.
+// Create makes a payment and takes it through the cascade. replayed: an earlier request with the
+// same key had made it.
 //
-// The error tells why the shopper cannot go on; the payment may exist all the
-// same (details.transactionId).
+// The error says why the shopper cannot go on. The payment may exist all the same
+// (details.transactionId).
 func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -74,7 +75,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 		p, err = in.order(ctx, by, scope, n, now)
 	}
 	if err != nil {
-		// What was taken once is told again, though a rate or a limit has changed.
+		// A repeated request gets its earlier payment, even if a rate or a limit has changed.
 		if _, found, other := in.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
@@ -106,7 +107,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	// From here the payment is ours to finish, whether the caller waits or not.
+	// From here we must finish the payment, even if the caller no longer waits.
 	ctx = context.WithoutCancel(ctx)
 	if p, err = in.cascade.Drive(ctx, p, routes, cause); err != nil {
 		return p, false, in.cascade.Unfinished(p, err)
@@ -115,7 +116,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 	return p, false, in.cascade.Unfinished(p, err)
 }
 
-// order resolves what was asked for into a payment that is not written yet.
+// order makes a payment from a request. It is not written yet.
 func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
 	usd, at, err := in.rates.Worth(scope.Live, n.Amount)
 	if err != nil {
@@ -135,7 +136,7 @@ func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Sco
 		}
 	}
 	var serving acquirer.Accounts
-	if n.Simulate == "" { // what is played takes every amount
+	if n.Simulate == "" { // the sandbox plays any amount
 		serving = in.providers.Serving(scope, rail)
 		rail = serving.Narrow(rail)
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// maxTries bounds how far back the payments of an order are looked at. A shopper who
-// has tried more often has given up the first ones long ago.
+// maxTries is how many earlier payments of an order are checked. After more tries, the shopper has
+// long given up the first ones.
 const maxTries = 32
 
-// holder looks for money of an order: with the payment that is named, or with one
-// before it that it tries again. false where there is none.
+// holder looks for money of an order: in the named payment, or in the ones before it that it tries
+// again.
 func (ss *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held bool, err error) {
 	for range maxTries {
 		if id == "" {
@@ -29,8 +29,8 @@ func (ss *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held 
 	return p, false, nil
 }
 
-// Holder is the payment that holds money of a session's order, "" where none does:
-// one before, of the same order, was paid late, or of another amount, or nobody knows.
+// Holder is the payment that holds money of a session's order, "" if there is none. It is an
+// earlier payment of the order that was paid late, in another amount, or whose outcome is unknown.
 func (ss *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
 	p, held, err := ss.holder(ctx, s.After)
 	if err != nil || !held {
@@ -39,7 +39,7 @@ func (ss *Sessions) Holder(ctx context.Context, s pay.Session) (string, error) {
 	return p.ID, nil
 }
 
-// paidFor refuses another payment while money of the order is held.
+// paidFor returns an error if money of the order is held.
 //
 // Errors: conflict_state.
 func (ss *Sessions) paidFor(ctx context.Context, id string) error {
@@ -47,6 +47,6 @@ func (ss *Sessions) paidFor(ctx context.Context, id string) error {
 	if err != nil || !held {
 		return err
 	}
-	return &problem.Error{Code: problem.ConflictState, Message: "money for this order has come, or may have: the payment in details.existingTxId tells; do not ask for more",
+	return &problem.Error{Code: problem.ConflictState, Message: "money for this order has arrived, or may have: see the payment in details.existingTxId; do not ask the shopper to pay again",
 		Details: problem.Details{Reason: pay.PaymentReceived, ExistingTxID: p.ID}}
 }

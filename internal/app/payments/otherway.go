@@ -12,14 +12,13 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// ChangeWay calls off a payment whose shopper wants to choose another way, and returns the
-// token of the session in which to choose. The provider ends the charge first, where it can.
-// A payment that was paid meanwhile is not called off: it comes back as it stands, with
-// no token.
+// ChangeWay calls off a payment whose shopper wants to choose another way to pay, and returns the
+// token of the session for the new choice. The provider is asked to end the charge first, if it
+// can. A payment that was paid meanwhile is not called off: it is returned without a token.
 //
-// Errors: transaction_not_found; conflict_state for one that was not chosen in a session,
-// does not wait for its shopper, or of which money has come; service_unavailable with the
-// reason pay.NotEnded where nobody knows whether the charge has ended.
+// Errors: transaction_not_found; conflict_state if it was not chosen in a session, does not wait
+// for its shopper, or has received money; service_unavailable with the reason pay.NotEnded if it is
+// not known whether the charge has ended.
 func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) (p pay.Payment, token string, err error) {
 	if err := ss.MayMoveMoney(); err != nil {
 		return p, "", err
@@ -27,10 +26,10 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
-	if !p.WayChanged() { // pressed twice: it is called off
+	if !p.WayChanged() { // a second click finds it called off already
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
-				Message: "the payment was not chosen in a session: its shop does the asking", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
+				Message: "the payment was not chosen in a session: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
 		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
 			return p, "", err
@@ -40,8 +39,8 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	return p, token, err
 }
 
-// Changeable reports whether a payment's shopper may call it off to choose another way:
-// it was chosen in a session, waits, and nobody has paid for its order.
+// Changeable reports whether a payment's shopper may call it off to choose another way to pay: it
+// was chosen in a session, waits for the shopper, and its order has not been paid.
 func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.CheckChange() != nil {
 		return false, nil
@@ -56,7 +55,7 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	return err == nil, err
 }
 
-// callOff ends a payment's charge at its provider and commits what follows from that.
+// callOff ends a payment's charge at its provider and commits the result.
 func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	attempt, _ := p.Current()
 	said := ss.cascade.EndCharge(ctx, p, attempt)
@@ -69,10 +68,10 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 			return err
 		}
 		err = ss.Commit(ctx, change, cause)
-		if errors.Is(err, store.ErrStale) { // somebody told of it meanwhile
+		if errors.Is(err, store.ErrStale) { // a notification came meanwhile
 			if read, readErr := ss.Store.Payments.Any(ctx, p.ID); readErr != nil {
 				return readErr
-			} else if p = read; p.CheckChange() != nil { // it is over: as it stands
+			} else if p = read; p.CheckChange() != nil { // it has ended: return it
 				return nil
 			}
 			return err

@@ -8,10 +8,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// List lists a shop's payments, newest first, and counts what the filter
-// selects.
+// List lists a shop's payments, newest first, with the number that the filter selects.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (in *Intake) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
@@ -30,13 +29,13 @@ func (in *Intake) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFil
 	return list, total, err
 }
 
-// ExportPage is how many payments PaymentsFrom returns at most.
+// ExportPage is the most payments that ListFrom returns.
 const ExportPage = 500
 
-// ListFrom lists a shop's payments, newest first, from f.After on: ExportPage of them, and fewer
-// where there are no more.
+// ListFrom lists a shop's payments after f.After, newest first. Fewer than ExportPage means that
+// there are no more.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (in *Intake) ListFrom(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)

@@ -11,11 +11,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Rule ends a payment by the operator's word, and returns it with what the
-// provider says of it. The provider is asked first, where it can be: what it knows
-// counts more.
+// Rule resolves a payment by the operator's finding, and returns the payment with the provider's
+// answer. The provider is queried first, if possible: its answer takes precedence.
 //
-// Errors: store.ErrNotFound, conflict_state: its end is known, or the provider says
+// Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
 func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments.Any(ctx, r.ID)
@@ -39,7 +38,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 	}
 	o := in.cascade.Ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
-		// Nobody is to pay it any more.
+		// The shopper must not pay it any more.
 		if ended, can := in.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
 			o = ended
 		}
@@ -77,7 +76,7 @@ func known(from pay.Status, w pay.Word) error {
 		Details: problem.Details{From: string(from), Action: string(w)}}
 }
 
-// Unsure lists payments whose outcome nobody knows, the oldest first, for the operator.
+// Unsure lists payments with an unknown outcome, oldest first, for the operator.
 func (in *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return in.Store.Payments.Unsure(ctx, limit)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Sessions are checkouts: a shopper chooses a way to pay in one, and what is shown to him.
+// Sessions are checkouts, in which a shopper chooses a way to pay.
 type Sessions struct {
 	*base.Base
 	offer
@@ -35,27 +35,26 @@ func NewSessions(b *base.Base, rates *acquiring.Rates, providers *acquiring.Prov
 	return &Sessions{b, offer{rates, providers, methods, c}, catalog}
 }
 
-// NewSession is what a checkout session is made from (CHK-4).
-// Its strings have been checked.
+// NewSession is a request to create a checkout session (CHK-4). Its strings were checked.
 type NewSession struct {
 	Amount      money.Amount // in the shop's currency
-	Country     string       // alpha-3, or "" for the methods of every country
+	Country     string       // alpha-3; "": the methods of every country
 	Customer    pay.Customer
 	OrderID     string
 	Purchase    pay.Purchase
 	ReturnURL   string
 	MerchantID  string
 	ShopID      string
-	Strict      *bool // header Sandbox-Strict; nil: as the merchant's sandbox is set
+	Strict      *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 	Idempotency base.Idempotency
 }
 
-// Create opens a checkout session and returns its token. replayed says
-// that an earlier request with the same key had made it.
+// Create opens a checkout session and returns its token. replayed: an earlier request with the same
+// key had made it.
 //
-// Errors: unsupported_currency where no rate is known, service_unavailable
-// where none can be relied on, amount_invalid, amount_above_maximum; cascade_exhausted
-// and amount_out_of_limits where no shopper could pay it.
+// Errors: unsupported_currency if no rate is known, service_unavailable if no rate can be relied
+// on, amount_invalid, amount_above_maximum; cascade_exhausted and amount_out_of_limits if no
+// shopper could pay it.
 func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := ss.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -98,7 +97,7 @@ func (ss *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idemp
 	if err != nil {
 		return s, "", err
 	}
-	if s.After == "" { // a shopper who tries again is told on the page
+	if s.After == "" { // a shopper who tries again sees it on the page
 		if err := ss.checkPayable(s); err != nil {
 			return s, "", err
 		}
@@ -107,10 +106,10 @@ func (ss *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idemp
 	return s, token, ss.Commit(ctx, change, view.Cause{})
 }
 
-// checkPayable refuses a session that no shopper could pay.
+// checkPayable returns an error if no shopper could pay a session.
 //
-// Errors: cascade_exhausted where no method can be charged now, amount_out_of_limits where
-// none takes the amount.
+// Errors: cascade_exhausted if no method can be charged now, amount_out_of_limits if no method
+// accepts the amount.
 func (ss *Sessions) checkPayable(s pay.Session) error {
 	rails := ss.SessionMethods(s)
 	if len(rails) == 0 {
@@ -119,7 +118,7 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 			where = s.Country
 		}
 		return &problem.Error{Code: problem.CascadeExhausted, Param: "country", Details: problem.Details{Reason: pay.NoProvider},
-			Message: "no payment method can be charged in " + where + " now: GET /payment-methods says of each why not"}
+			Message: "no payment method can be charged in " + where + " now: GET /payment-methods gives the reason for each"}
 	}
 	var refused error
 	for _, rail := range rails {
@@ -139,18 +138,18 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 			refused = cmp.Or(why, limit.Untaken(q.local))
 		}
 	}
-	if refused == nil { // the rates went meanwhile
-		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no exchange rate to rely on now: the operator sets one with cascada fx set; then repeat the request"}
+	if refused == nil { // the rates became unusable meanwhile
+		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no reliable exchange rate now: the operator has to set one with cascada fx set; then repeat the request"}
 	}
 	return refused
 }
 
-// RetryPayment opens the session in which a shopper tries again to pay for an
-// order whose hosted payment came to nothing, and returns its token. Each payment
-// has one such session, so that pressing twice is not paying twice.
+// RetryPayment opens the session in which a shopper tries again to pay for an order whose hosted
+// payment was not paid, and returns its token. Each payment has at most one such session, so a
+// second click does not pay twice.
 //
-// Errors: transaction_not_found, conflict_state where there is nothing to try
-// again, and those of CreateSession.
+// Errors: transaction_not_found, conflict_state if there is nothing to try again, and those of
+// Create.
 func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
 	if !base.Storable(id) {
 		return "", problem.New(problem.TransactionNotFound, "there is no such payment")
@@ -190,9 +189,9 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	return "", errors.New("a session that exists cannot be read")
 }
 
-// Follow returns the session in which a customer chooses now, with its token: the one that
-// was opened when the payment of this one was called off to choose another way, and so
-// on; else this one.
+// Follow returns the session in which the customer chooses now, with its token. If the session's
+// payment was called off to choose another way to pay, that is the session opened then, and so on;
+// else it is s.
 func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pay.Session, string, error) {
 	for range maxTries {
 		if s.Payment == "" {
@@ -211,14 +210,14 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 	return s, token, nil
 }
 
-// againOnce is the key under which a payment has one session to try again in; without a
-// hash it is not forgotten.
+// againOnce is the key that gives a payment one session to try again. It has no hash, so it is
+// never forgotten.
 func againOnce(payment string) base.Idempotency {
 	return base.Idempotency{Route: "again", Key: payment}
 }
 
-// EndedSession reads a session whose token does not resolve any more, with its shop, so that
-// its page can lead the customer back there; false where there is none.
+// EndedSession reads a session whose token is no longer valid, with its shop, so that its page can
+// lead the customer back there. found is false if there is none.
 func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop tenant.Shop, found bool, err error) {
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
@@ -233,13 +232,13 @@ func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Sessi
 	return s, shop, err == nil, err
 }
 
-// SealTyped and OpenTyped keep what a customer typed wrongly in the address of the page
-// that says so, where nobody else can read it. about is the session's token.
+// SealTyped encrypts what a customer typed wrongly, for the address of the page that reports the
+// error. about is the session's token.
 func (ss *Sessions) SealTyped(about string, typed []byte) string {
 	return base64.RawURLEncoding.EncodeToString(ss.Vault.Seal("typed at "+about, typed))
 }
 
-// OpenTyped returns what SealTyped sealed; false for anything else.
+// OpenTyped decrypts the text of SealTyped; false for anything else.
 func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
@@ -249,20 +248,19 @@ func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 	return typed, err == nil
 }
 
-// earlierSession returns what an earlier request with the same key made.
+// earlierSession returns the session of an earlier request with the same key.
 func (ss *Sessions) earlierSession(ctx context.Context, scope tenant.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
 	object, found, err := ss.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = ss.Store.Sessions.Get(ctx, scope, object); err != nil { // past its retention
+	if s, err = ss.Store.Sessions.Get(ctx, scope, object); err != nil { // it was deleted after its retention
 		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
 }
 
-// session reads what a token is good for: a session, or the hosted payment
-// whose id it is.
+// session reads what a token names: a session, or the hosted payment whose id it is.
 //
 // Errors: checkout_session_not_found.
 func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
@@ -286,9 +284,9 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 	return s, s.Resolve(ss.TimeOf(s.Scope))
 }
 
-// SessionMethods lists what a session's customer may choose from: the routable
-// rails of its country, or of all. In the sandbox every method works in every
-// country, so one without test methods of its own offers all.
+// SessionMethods lists the methods that a session's customer may choose: the routable rails of its
+// country, or of all. In the sandbox every method works in every country, so a country without test
+// methods offers all of them.
 func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
@@ -303,8 +301,8 @@ func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 	return rails
 }
 
-// SessionAmount is what a session's customer would pay over a rail, and whether
-// the rail's limits and a provider's own rule allow it.
+// SessionAmount is what a session's customer would pay over a rail, and whether the rail's limits
+// and a provider's own rules allow it.
 func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local money.Amount, allowed bool) {
 	q, err := ss.quote(s, rail.ID)
 	if err != nil {
@@ -314,13 +312,13 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local mone
 	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max && q.taken
 }
 
-// quote is a session's amount over a rail.
+// quote is a session's amount on a rail.
 type quote struct {
 	rail    acquirer.Rail
 	country string // alpha-3
 	local   money.Amount
 	rate    pay.Reading
-	taken   bool // a provider takes it
+	taken   bool // a provider accepts it
 }
 
 // quote converts a session's amount.
@@ -342,18 +340,17 @@ func (ss *Sessions) quote(s pay.Session, method string) (quote, error) {
 // Choice is a customer's choice of a method (CHK-9).
 type Choice struct {
 	PaymentMethodID string
-	Typed           pay.Buyer // what the customer typed, and the request's address
-	Lang            string    // of the pages, where the customer asked for one
+	Typed           pay.Buyer // what the customer typed, and the address of the request
+	Lang            string    // language of the pages, if the customer chose one
 	RequestID       string
 }
 
-// SelectMethod takes the payment that a session's customer chose. Of any number
-// who choose at once, one makes a payment, and the session is locked to it in
-// the same commit; a payment that fails after that leaves it locked (CHK-9).
-// Whatever is refused before leaves it open.
+// SelectMethod makes the payment that a session's customer chose. If several requests choose at
+// once, one makes a payment, and the session is locked to it in the same commit. A payment that
+// fails later leaves the session locked (CHK-9). An error before that leaves it open.
 //
-// Errors: checkout_session_not_found, checkout_session_already_completed, and
-// those of CreatePayment.
+// Errors: checkout_session_not_found, checkout_session_already_completed, and those of
+// Intake.Create.
 func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment
@@ -411,7 +408,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 	if err != nil {
 		return s, p, err
 	}
-	// From here the payment is ours to finish, whether the customer waits or not.
+	// From here we must finish the payment, even if the customer no longer waits.
 	if regained {
 		p, err = ss.cascade.AskAfter(ctx, p)
 		return s, p, ss.cascade.Unfinished(p, err)
@@ -420,7 +417,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 	return s, p, ss.cascade.Unfinished(p, err)
 }
 
-// sessionOrder is the order of the method that was chosen.
+// sessionOrder is the order with the chosen method.
 func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, now time.Time) (pay.Order, error) {
 	q, err := ss.quote(s, c.PaymentMethodID)
 	if err != nil {
@@ -457,8 +454,8 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	}, nil
 }
 
-// ExpireSessions tells of checkouts in which nobody chose a method in their time. It returns
-// how many it took; doing one twice is harmless.
+// ExpireSessions ends checkouts in which no method was chosen in time, with an event. It returns
+// how many it leased. Ending one twice is harmless.
 func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := ss.Now()
 	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
@@ -466,7 +463,7 @@ func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, s := range due {
-		// Stale: a method was chosen in the last moment.
+		// Stale: a method was chosen at the last moment.
 		if err := ss.Commit(ctx, s.Expire(ss.TimeOf(s.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire checkout session %s: %w", s.ID, err)
 		}
@@ -475,20 +472,19 @@ func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 }
 
 const (
-	// sessionRetention is how long a session and its customer's data are kept. It
-	// is longer than an Idempotency-Key may be repeated.
+	// sessionRetention is how long a session and its customer's data are kept. It is longer than an
+	// Idempotency-Key may be repeated.
 	sessionRetention = 30 * 24 * time.Hour
 	purgeBatch       = 500
 )
 
-// PurgeSessions deletes sessions that are past their retention. What came of
-// them stays in their payments.
+// PurgeSessions deletes sessions after their retention. Their payments stay.
 func (ss *Sessions) PurgeSessions(ctx context.Context) (int, error) {
 	return ss.Store.Sessions.Purge(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
 }
 
-// chosenMark is the mark of the payment that a session's customer makes, which follows from the
-// session's: the same request for a session leads to the same mark.
+// chosenMark is the mark of the payment that a session's customer makes. It is derived from the
+// session's mark, so that the same request for a session leads to the same mark.
 func chosenMark(s pay.Session) string {
 	mark, ok := id.MarkOf(s.ID)
 	if !ok {

@@ -19,15 +19,15 @@ type Shown struct {
 	Shop tenant.Shop
 	Rail acquirer.Rail
 	Now  time.Time // in the payment's clock
-	// Simulated: it has a simulated bank.
+	// Simulated: a simulated bank plays it.
 	Simulated bool
-	// Earlier is the payment of the same order that holds money, so that this one is
-	// not to be paid; "" where none does.
+	// Earlier is the payment of the same order that holds money, so that this one must not be paid;
+	// "" if there is none.
 	Earlier string
 }
 
-// Shown reads the payment behind a link. The link is all that a shopper has,
-// so no credentials are asked for.
+// Shown reads the payment of a link. The link is all that a shopper has, so no credentials are
+// needed.
 //
 // Errors: transaction_not_found.
 func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
@@ -55,7 +55,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	return shown, nil
 }
 
-// Versions tells how often payments were written: who watches one sees by it that it changed.
+// Versions returns the payments' versions: a page that watches a payment sees that it has changed.
 func (ss *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
 	return ss.Store.Payments.Versions(ctx, payments)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// VisitSession reads a session for its customer and notes the address that the
-// request came from (CHK-21).
+// VisitSession reads a session for its customer and records the request's address (CHK-21).
 //
 // Errors: checkout_session_not_found.
 func (ss *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Session, error) {
@@ -29,8 +28,7 @@ func (ss *Sessions) VisitSession(ctx context.Context, token, ip string) (pay.Ses
 	return s, err
 }
 
-// ReadSession is VisitSession, with the payment that the session led to; nil where no method was
-// chosen yet.
+// ReadSession is VisitSession with the session's payment; nil if no method was chosen yet.
 //
 // Errors: checkout_session_not_found.
 func (ss *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Session, *pay.Payment, error) {

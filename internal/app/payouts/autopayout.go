@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// PayAutomatically takes a step with the payout of a settlement that follows by itself: it is made in
-// one commit with what it pays, so that nothing is paid out twice.
+// PayAutomatically takes the next step of a settlement's automatic payout. The withdrawal is made
+// in one commit with the settlements that it pays, so nothing is paid out twice.
 func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
 	now := po.TimeOf(s.Scope)
 	list, err := po.Store.Settlements.Unpaid(ctx, s.Scope)

@@ -22,13 +22,13 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// BankFiles are the batches of withdrawals that a bank is told of by file.
+// BankFiles are the batches of withdrawals that leave in files for a bank.
 type BankFiles struct {
 	*base.Base
 	payouts *Payouts
 }
 
-// NewBankFiles returns the batches of a service.
+// NewBankFiles returns the BankFiles of a service.
 func NewBankFiles(payouts *Payouts) *BankFiles {
 	return &BankFiles{Base: payouts.Base, payouts: payouts}
 }
@@ -40,15 +40,15 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 	d := bf.payouts.providers.Desks.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
-		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is no account whose payouts leave in files")
+		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is not an account whose payouts leave in files")
 	}
 	return to, d.Account.Live, nil
 }
 
-// Make gathers what waits at an account into batches, one for each network and currency, and
-// writes their files. Nobody has them yet.
+// Make gathers the withdrawals that wait at an account into batches, one for each network and
+// currency, and writes their files. No file is exported yet.
 //
-// Errors: invalid_request for an account whose payouts leave in no files.
+// Errors: invalid_request for an account whose payouts do not leave in files.
 func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := bf.filer(account)
 	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
@@ -100,7 +100,7 @@ func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (
 		}
 		for _, k := range order {
 			b, err := bf.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
-			if errors.Is(err, store.ErrStale) && stale < 10 { // one of them has moved meanwhile: look at all again
+			if errors.Is(err, store.ErrStale) && stale < 10 { // one of them has changed meanwhile: read all again
 				stale++
 				after = from
 				break
@@ -113,7 +113,7 @@ func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (
 	}
 }
 
-// makeBatch writes one batch. Two that are made at once have numbers of their own.
+// makeBatch writes one batch. If two are made at once, each gets its own number.
 func (bf *BankFiles) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
 		last, err := bf.Store.Batches.Last(ctx, b.Account)
@@ -138,7 +138,7 @@ func (bf *BankFiles) makeBatch(ctx context.Context, by audit.Actor, to payout.Fi
 		change.Batches = []pay.Batch{b}
 		change.Audit = bf.Audited(by, b.Scope(), audit.BatchCreated, b.ID, toldBatch(b))
 		err = bf.Store.Commit(ctx, change)
-		if errors.Is(err, store.ErrDuplicate) { // somebody has the number
+		if errors.Is(err, store.ErrDuplicate) { // another batch has the number
 			continue
 		}
 		return b, err
@@ -146,7 +146,7 @@ func (bf *BankFiles) makeBatch(ctx context.Context, by audit.Actor, to payout.Fi
 	return b, store.ErrStale
 }
 
-// toldBatch is a batch for the audit log.
+// toldBatch is a batch in the audit log.
 func toldBatch(b pay.Batch) map[string]string {
 	return map[string]string{"account": b.Account, "lines": strconv.Itoa(b.Lines), "total": b.Total.String(), "checksum": b.Checksum, "status": string(b.Status)}
 }
@@ -156,12 +156,12 @@ func checksum(file []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// List lists batches of payouts without their files, of one account or of all, the newest first.
+// List lists batches of payouts without their files, of one account or of all, newest first.
 func (bf *BankFiles) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return bf.Store.Batches.List(ctx, account, limit)
 }
 
-// Get reads a batch of payouts, and its withdrawals in the order of its lines.
+// Get reads a batch of payouts, with its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
 func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
@@ -173,7 +173,7 @@ func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withd
 	return b, of, err
 }
 
-// Approve lets a batch's file leave, by another operator than the one who made it.
+// Approve allows the export of a batch's file. The operator must not be the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (bf *BankFiles) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
@@ -182,8 +182,7 @@ func (bf *BankFiles) Approve(ctx context.Context, by audit.Actor, id string) (pa
 	})
 }
 
-// Dissolve takes a batch's payouts out of it, as long as its file never left: they wait for
-// another one.
+// Dissolve frees a batch's payouts if its file was never exported: they wait for another batch.
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (bf *BankFiles) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
@@ -198,13 +197,14 @@ func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
 
-// mayLeave refuses a file that has not left yet where something in it is not to be paid any more.
+// mayLeave returns an error if a batch that was not exported yet contains a withdrawal that must
+// not be paid any more.
 //
 // Errors: conflict_state.
 func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
-			Message: fmt.Sprintf("line %s, withdrawal %s, is not to be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
+			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {
 		if w.Status != pay.WithdrawalProcessing {
@@ -228,11 +228,11 @@ func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdra
 	return nil
 }
 
-// Export hands out a batch's file, the same bytes each time. From the first time on the bank
-// may have it. The audit log has every time.
+// Export returns a batch's file, the same bytes each time. From the first export on, the bank may
+// have it. Each export is in the audit log.
 //
-// Errors: store.ErrNotFound, conflict_state: nobody approved it; that the file is not the one that
-// was approved.
+// Errors: store.ErrNotFound, conflict_state if it was not approved; an error if the file differs
+// from the approved one.
 func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
 	b, err = bf.moveBatch(ctx, by, id, audit.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
@@ -245,7 +245,7 @@ func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (fil
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
 		}
 		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {
-			return b, pay.Change{}, fmt.Errorf("the file of batch %s is not the one whose checksum was kept: do not use it", b.ID)
+			return b, pay.Change{}, fmt.Errorf("the file of batch %s does not match its stored checksum: do not use it", b.ID)
 		}
 		return b.Export(bf.Now())
 	})
@@ -275,20 +275,21 @@ func (bf *BankFiles) moveBatch(ctx context.Context, by audit.Actor, id string, a
 	return moved, err
 }
 
-// MostAnswer is how many bytes a bank's answer has at the most.
+// MostAnswer is the largest size of a bank's answer, in bytes.
 const MostAnswer = 32 << 20
 
-// ImportedAnswers is what came of a bank's answer.
+// ImportedAnswers is the result of importing a bank's answer.
 type ImportedAnswers struct {
 	Checksum                                 string
 	Paid, Rejected, Returned, Pending, Known int      // lines
-	Strange                                  []string // what is not ours, or does not fit: for a person
+	Strange                                  []string // lines that are not ours, or do not fit: a person must look
 }
 
-// ImportAnswers reads a bank's answer and ends the withdrawals that it tells of. The same file again,
-// and one that was read in part, harm nothing.
+// ImportAnswers reads a bank's answer and ends the withdrawals in it. Importing the same file
+// again, or one that was imported in part, is harmless.
 //
-// Errors: invalid_request: the account has no files, or the answer cannot be read; then nothing counts.
+// Errors: invalid_request if the account has no files, or if the answer cannot be read; then
+// nothing is applied.
 func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
 	to, live, err := bf.filer(account)
 	if err != nil {
@@ -296,7 +297,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 	}
 	answers, err := to.Answers(file)
 	if err != nil {
-		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it counts: "+err.Error())
+		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it was applied: "+err.Error())
 	}
 	done.Checksum = checksum(file)
 	own := map[string]bool{} // lines that have an answer of their own
@@ -309,7 +310,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 		} else {
 			err = bf.answerLine(ctx, account, answer, &done)
 		}
-		if err != nil { // what was read counts, and is told
+		if err != nil { // lines that were read are applied and reported
 			break
 		}
 	}
@@ -318,10 +319,10 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, tenant.Scope{Live: live}, audit.AnswersRead, account, details)}))
 }
 
-// answerBatch applies what a bank says of all lines of a batch.
+// answerBatch applies a bank's answer about all lines of a batch.
 func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
-		done.strange(answer, "it is about a whole file, and does not say which")
+		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
 	}
 	b, err := bf.Store.Batches.Get(ctx, pay.BatchPrefix+answer.Batch)
@@ -349,7 +350,7 @@ func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer pay
 	return nil
 }
 
-// answerLine applies what a bank says of a line.
+// answerLine applies a bank's answer about one line.
 func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
@@ -358,7 +359,7 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 	return base.Again(func() error {
 		w, err := bf.Store.Withdrawals.At(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
-			done.strange(answer, answer.LineReference+" is none of our lines")
+			done.strange(answer, answer.LineReference+" is not one of our lines")
 			return nil
 		}
 		if err != nil {
@@ -373,11 +374,11 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 			return nil
 		}
 		if b.Status != pay.BatchExported {
-			done.strange(answer, answer.LineReference+" is in a batch whose file never left")
+			done.strange(answer, answer.LineReference+" is in a batch whose file was not exported")
 			return nil
 		}
 		if answer.Unclear != "" {
-			done.strange(answer, fmt.Sprintf("%s: nobody knows what the bank means by %q: ask it, and write paid, rejected, returned or pending", answer.LineReference, answer.Unclear))
+			done.strange(answer, fmt.Sprintf("%s: the bank's word %q is not known: ask the bank, and write paid, rejected, returned or pending instead", answer.LineReference, answer.Unclear))
 			return nil
 		}
 		if answer.Outcome.Kind == pay.PayoutAccepted && w.Status != pay.WithdrawalProcessing {
@@ -388,20 +389,20 @@ func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payo
 			w.BankRef = cmp.Or(answer.BankReference, w.BankRef)
 		}
 		notice := pay.PayoutNotice{
-			// The same word in another file is no news.
+			// The same answer in another file is not new.
 			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
 			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
 		}
 		_, change, verdict := w.Told(notice, account, answer.Outcome, bf.TimeOf(w.Scope))
 		err = bf.Commit(ctx, change, view.Cause{})
 		switch {
-		case errors.Is(err, store.ErrDuplicate): // this line was read before
+		case errors.Is(err, store.ErrDuplicate): // this line was imported before
 			done.Known++
 			return nil
 		case err != nil:
 			return err
 		case verdict == pay.Mismatched:
-			done.strange(answer, answer.LineReference+" does not fit what is known: cascada notification list")
+			done.strange(answer, answer.LineReference+" contradicts the books: see cascada notification list")
 		case verdict == pay.Ignored:
 			done.Known++
 		default:

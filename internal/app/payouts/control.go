@@ -15,10 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// LimitPayouts changes what the withdrawals of a merchant, or with "" of all together, are allowed in
-// an environment, and returns it.
+// LimitPayouts changes the limits for withdrawals of a merchant in an environment, or with "" of
+// all merchants together, and returns them.
 //
-// Errors: invalid_request; that there is no such merchant.
+// Errors: invalid_request; store.ErrNotFound for an unknown merchant.
 func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
 		if _, err := po.Store.Merchants.Get(ctx, merchant); err != nil {
@@ -49,7 +49,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 	return set, err
 }
 
-// Control reads one control; a new one where there is none.
+// Control reads one control; a new one if there is none.
 func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
 	list, err := po.Store.Withdrawals.Controls(ctx, merchant, live)
@@ -61,18 +61,18 @@ func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay
 	return pay.PayoutControl{ID: id, Merchant: merchant, Live: live}, err
 }
 
-// PayoutControls lists what withdrawals are allowed, for the operator.
+// PayoutControls lists the limits for withdrawals, for the operator.
 func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return po.Store.Withdrawals.AllControls(ctx)
 }
 
-// allowed says whether a withdrawal may be sent now, or why not and when to look again, and what is
-// to be written with its sending.
+// allowed says whether a withdrawal may be sent now, or why not and when to look again. counted are
+// the controls to be written when it is sent.
 func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
 	list, err := po.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
-		if c.Merchant == "" { // a merchant's test clock is not the clock of all
+		if c.Merchant == "" { // a merchant's test clock does not apply to the control of all merchants
 			at = po.Now()
 		}
 		if held, next := c.Holds(w, at); held.Before(why) {
@@ -105,7 +105,7 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 	return approved, err
 }
 
-// WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, the oldest first.
+// WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, oldest first.
 func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return po.Store.Withdrawals.Waiting(ctx, limit)
 }
@@ -113,19 +113,19 @@ func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Wit
 // errHeld says that the limits hold a withdrawal.
 var errHeld = errors.New("the limits hold the withdrawal")
 
-// lacksFloat notes that others took the float that a withdrawal was to have: in a moment an account is
-// chosen anew.
+// lacksFloat records that other payouts took the float for a withdrawal. Soon an account is chosen
+// again.
 //
-// Errors: errHeld.
+// It returns errHeld.
 func (po *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
-	w.Waiting = "" // written also where it waits for that already
+	w.Waiting = "" // written even if it waits for that already
 	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
 	return cmp.Or(po.Store.Commit(ctx, change), errHeld)
 }
 
-// sending notes that a withdrawal is about to be sent.
+// sending records that a withdrawal is about to be sent.
 //
-// Errors: errHeld where the limits hold it, errOthers where it has moved on.
+// Errors: errHeld if the limits hold it, base.ErrDoneByOthers if it has moved on.
 func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
 	now := po.TimeOf(w.Scope)
 	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
@@ -145,7 +145,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 			}
 			return errHeld
 		}
-		// As it is now: the withdrawal may have waited in its account's lane for long.
+		// Read again: the withdrawal may have waited in its account's lane for long.
 		have, err := po.floats.free(ctx, 1)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 		if errors.Is(err, store.ErrInsufficient) {
 			return po.lacksFloat(ctx, w, now)
 		}
-		// Somebody counts beside us; or the withdrawal has moved on, and is not ours.
+		// Another payout was counted at the same time, or the withdrawal has moved on.
 		read, readErr := po.Store.Withdrawals.Get(ctx, w.Scope, w.ID)
 		if readErr != nil {
 			return readErr

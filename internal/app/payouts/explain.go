@@ -13,23 +13,24 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// PayoutExplanation says why a withdrawal went where it went, or what it waits for.
+// PayoutExplanation says why a withdrawal was sent to its account, or what it waits for.
 type PayoutExplanation struct {
 	Withdrawal pay.Withdrawal
 	Rail       string // "spei.MXN"
 	Accounts   []PayoutVerdict
 }
 
-// PayoutVerdict is whether an account would pay out such a withdrawal now.
+// PayoutVerdict says whether an account would pay out such a withdrawal now.
 type PayoutVerdict struct {
 	Account string
-	Verdict string // "" when it would
-	Balance string // what it has to pay out, as it says itself; "" where it cannot be asked
-	Float   string // what the ledger has of it; "" where no float is kept
+	Verdict string // "" if it would
+	Balance string // its balance for payouts, as it reports it; "" if it cannot be queried
+	Float   string // its float in the ledger; "" if no float is kept
 }
 
-// ExplainPayout tells the decisions about a withdrawal as they were noted when they were made, and
-// which of the operator's accounts would pay it now, where it waits. It asks those that can be asked what they have.
+// ExplainPayout returns the decisions about a withdrawal as they were recorded and, while it waits,
+// which of the operator's accounts would pay it now. It queries the balance of accounts where
+// possible.
 //
 // Errors: store.ErrNotFound.
 func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
@@ -73,13 +74,13 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 			v.Verdict = "cannot be used: " + s.Broken
 		case v.Verdict != "":
 		case len(lacks) > 0:
-			v.Verdict = "needs to know the holder's " + strings.Join(lacks, ", ")
+			v.Verdict = "needs the holder's " + strings.Join(lacks, ", ")
 		case po.fits(d, wallet) != nil:
 			v.Verdict = "cannot pay to this wallet: " + po.fits(d, wallet).Error()
 		case len(passed) > 0:
 			v.Verdict = "does not pay " + net.String() + ": " + passed[0]
 		case now.Before(rests):
-			v.Verdict = "did not pay it, and rests until " + rests.UTC().Format(time.RFC3339)
+			v.Verdict = "did not pay it: it rests until " + rests.UTC().Format(time.RFC3339)
 		}
 		need, free := have.of(account.ID, w)
 		if need.Minor > 0 {
@@ -96,7 +97,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 	return e, nil
 }
 
-// balanceAt asks an account what it has to pay out, in words; "" where it cannot be asked.
+// balanceAt queries an account's balance for payouts, as text; "" if it cannot be queried.
 func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
 	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {

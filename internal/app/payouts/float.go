@@ -24,7 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// FloatsEvery is how often the balances at payout accounts are compared with the ledger.
+// FloatsEvery is how often the balances of payout accounts are compared with the ledger.
 const FloatsEvery = 5 * time.Minute
 
 // Floats is the operator's own money at payout accounts.
@@ -39,7 +39,7 @@ func NewFloats(b *base.Base, providers *acquiring.Providers) *Floats {
 	return &Floats{Base: b, providers: providers}
 }
 
-// floats is what is free of each float.
+// floats is the free amount of each float.
 type floats map[floatKey]int64
 
 type floatKey struct {
@@ -48,7 +48,7 @@ type floatKey struct {
 	currency money.Currency
 }
 
-// free reads what is free of each float, for so many withdrawals.
+// floats reads the free amount of each float, for so many withdrawals.
 func (fl *Floats) free(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
@@ -61,8 +61,8 @@ func (fl *Floats) free(ctx context.Context, due int) (floats, error) {
 	return have, err
 }
 
-// of is what a withdrawal takes of an account's float, and what is free there: of the float in the
-// currency that arrives, or else of the one in USD. Zero where neither is kept.
+// of returns what a withdrawal takes of an account's float, and what is free: of the float in the
+// arriving currency, or else of the one in USD. Both are zero if neither float is kept.
 func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
 	for _, need := range []money.Amount{w.Local, money.New(w.Net(), money.USD)} {
 		if have, kept := f[floatKey{account, w.Live, need.Currency}]; kept && need.Minor > 0 {
@@ -72,26 +72,26 @@ func (f floats) of(account string, w pay.Withdrawal) (need, free money.Amount) {
 	return money.Amount{}, money.Amount{}
 }
 
-// tooLittle says that a float is short, for the operator.
+// tooLittle is the text for the operator if a float is too small.
 func tooLittle(need, free money.Amount) string {
 	return fmt.Sprintf("its float has %s, and this takes %s", free, need)
 }
 
-// FloatStatus is a float, and what the provider says of the same money.
+// FloatStatus is a float with the provider's balance.
 type FloatStatus struct {
 	pay.Float
-	Balance money.Amount // as the provider tells it; zero where Unknown is not ""
-	Off     money.Amount // by how much the ledger differs from it
+	Balance money.Amount // as the provider reports it; zero if Unknown is not ""
+	Off     money.Amount // difference to the ledger, see pay.Float.Off
 	Unknown string       // why there is no balance to compare
 }
 
-// Units is an amount of the float in units of its currency, for a gauge: not exact beyond 2^53 cents.
+// Units is an amount in units of the float's currency, for a gauge: not exact beyond 2^53 cents.
 func (f FloatStatus) Units(minor int64) float64 {
-	units, _ := strconv.ParseFloat(money.New(minor, f.Currency).Decimal(), 64) // what money prints is a number
+	units, _ := strconv.ParseFloat(money.New(minor, f.Currency).Decimal(), 64) // money's output is always a number
 	return units
 }
 
-// List lists the floats, and compares each with what its provider says, where it can be asked.
+// Floats lists the floats, and compares each with the provider's balance, if it can be queried.
 func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	list, err := fl.Store.Books.Floats(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	return told, nil
 }
 
-// compare asks what an account has.
+// compareFloat queries an account's balance.
 func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.Account) {
 	if account.Status == "" || account.Status == acquirer.AccountRemoved {
 		f.Unknown = "the account was removed"
@@ -128,7 +128,7 @@ func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.
 		f.Unknown = "it cannot be used: " + d.Broken.Error()
 		return
 	case !ok:
-		f.Unknown = "it cannot be asked"
+		f.Unknown = "it cannot be queried"
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
@@ -138,13 +138,13 @@ func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.
 	case err != nil:
 		f.Unknown = err.Error()
 	case balance.Currency != f.Currency:
-		f.Unknown = "it tells its balance in " + string(balance.Currency)
+		f.Unknown = "it reports its balance in " + string(balance.Currency)
 	default:
 		f.Balance, f.Off = balance, f.Float.Off(balance)
 	}
 }
 
-// Compare looks whether the balances at payout accounts are what the ledger has, and keeps it for
+// CompareFloats compares the balances of payout accounts with the ledger, and keeps the result for
 // the metrics.
 func (fl *Floats) Compare(ctx context.Context) error {
 	list, err := fl.List(ctx)
@@ -161,7 +161,7 @@ func (fl *Floats) Compare(ctx context.Context) error {
 	return nil
 }
 
-// Seen is what Compare found last.
+// FloatsSeen is the result of the last CompareFloats.
 func (fl *Floats) Seen() []FloatStatus {
 	if list := fl.seen.Load(); list != nil {
 		return *list
@@ -169,26 +169,27 @@ func (fl *Floats) Seen() []FloatStatus {
 	return nil
 }
 
-// Enter books what the operator put into a payout account, or, below zero, took out or lost there.
-// From the first entry on the account pays no more in that currency than it has. force takes a currency that
-// the account does not pay in, and more than is free.
+// EnterFloat books money that the operator put into a payout account, or, below zero, took out or
+// lost there. From the first entry on, the account's payouts in that currency are limited to the
+// float. force allows a currency in which the account does not pay, and an amount below zero of
+// more than is free.
 //
-// Errors: invalid_request; conflict_state where an entry with the reference is there; that there is no such
-// payout account.
+// Errors: invalid_request; conflict_state if there is an entry with the reference; an error if
+// there is no such payout account.
 func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amount money.Amount, reference, note string, force bool) error {
 	s, err := fl.providers.ProviderAccount(ctx, account)
 	if err != nil {
 		return err
 	}
 	if !s.PaysOut {
-		return fmt.Errorf("%s takes payments: a float is of an account that pays out", account)
+		return fmt.Errorf("%s takes payments: only an account that pays out can have a float", account)
 	}
 	pays := func(rail string) bool {
 		_, currency, _ := strings.Cut(rail, ".")
 		return currency == "*" || currency == string(amount.Currency)
 	}
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
-		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, and never in %s", account, strings.Join(s.On, ", "), amount.Currency))
+		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, not in %s", account, strings.Join(s.On, ", "), amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, fl.Now())
 	if err != nil {
@@ -209,10 +210,10 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 	err = fl.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: fl.Noted(by, tenant.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
-		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force takes it all the same, and nothing is paid out until as much is put in")
+		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force books it anyway, and nothing is paid out until the float is positive again")
 	}
 	if known, readErr := fl.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
-		return taken // two of us at once
+		return taken // two entries at the same time
 	}
 	return err
 }

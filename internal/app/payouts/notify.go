@@ -14,16 +14,16 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Told takes what a provider of payouts tells by itself. What it tells is applied at most
-// once, by the same code as the answers to questions.
+// Told applies a payout provider's notification. Each notice is applied at most once, by the same
+// code as the answers to queries.
 //
-// Errors: as acquiring.Providers.RefuseNotice, service_unavailable.
+// Errors: those of acquiring.Providers.RefuseNotice, service_unavailable.
 func (po *Payouts) Told(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
 	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
 		return po.providers.RefuseNotice(ctx, account, err)
 	}
-	// One that cannot be applied stands in nobody's way.
+	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
 		failed = errors.Join(failed, po.takePayout(ctx, account, notice))
@@ -55,19 +55,20 @@ func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutN
 		}
 		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), po.TimeOf(w.Scope))
 		err = po.Commit(ctx, change, view.Cause{})
-		if errors.Is(err, store.ErrDuplicate) { // told before
+		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
 		}
 		if err == nil && verdict == pay.Mismatched {
-			po.Log.WarnContext(ctx, "what a provider tells needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
+			po.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
 		}
 		return err
 	})
 }
 
-// toldOf finds the withdrawal that a notice is about: by our reference, or by the provider's where it
-// tells that alone, which the notice then gets ours from.
+// toldOf finds the withdrawal of a notice: by our reference, or by the provider's if it has only
+// that. Then it adds our reference to the notice.
 //
+// Errors: store.ErrNotFound.
 // Errors: store.ErrNotFound.
 func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {

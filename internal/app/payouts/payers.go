@@ -27,7 +27,7 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 	return to, to != nil
 }
 
-// standIn pays out where no account does. nil: nothing does.
+// standIn pays out if no account does; nil: there is none.
 func (po *Payouts) standIn(live bool) payout.Provider {
 	if live {
 		return po.config.Live
@@ -35,8 +35,8 @@ func (po *Payouts) standIn(live bool) payout.Provider {
 	return po.config.Sandbox
 }
 
-// paying lists the accounts that pay out to a wallet, and says what the beneficiary lacks for
-// those that would.
+// paying lists the accounts that pay out to a wallet, and the fields of the beneficiary that the
+// other accounts would need.
 func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.Rail, lacks []pay.HolderField) {
 	rail = acquirer.PayoutRail(w.Network, w.Currency)
 	desks := po.providers.Desks.Load()
@@ -51,8 +51,8 @@ func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.R
 	return list, rail, slices.Compact(lacks)
 }
 
-// fits says why an account cannot pay to a wallet at all, where it can tell. A wallet that cannot be read says
-// nothing of the account: who sends tells of that.
+// fits says why an account cannot pay to a wallet at all, if it can tell. An unreadable wallet
+// returns nil: the code that sends reports that error.
 func (po *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
 	to, choosy := d.Payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
@@ -67,7 +67,7 @@ func (po *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
 	return to.Fits(request)
 }
 
-// lacking lists the fields of a beneficiary that a rail needs and nobody told.
+// lacking lists the fields of a beneficiary that a rail needs and that are not known.
 func lacking(needs map[string][]pay.HolderField, rail string, known []string) (missing []pay.HolderField) {
 	network, _, _ := strings.Cut(rail, ".")
 	fields, exact := needs[rail]
@@ -82,12 +82,13 @@ func lacking(needs map[string][]pay.HolderField, rail string, known []string) (m
 	return missing
 }
 
-// choosePayer chooses the account that pays out a withdrawal: by priority, then by what it asks. Those
-// that proved of late that they did not pay it rest; until says when the first of them is tried again.
+// choosePayer chooses the account that pays out a withdrawal: by priority, then by fee. Accounts
+// that recently proved that they did not pay it rest; until is when the first of them is tried
+// again. Accounts with too little float, according to have, are passed over.
 //
-// Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state (beneficiary_incomplete)
-// where none pays out to such a wallet now, amount_above_maximum and amount_below_minimum where none pays
-// out that much or that little. Who has too little float is passed over, as far as have knows.
+// Errors: service_unavailable (no_payout_account, payout_delayed) and conflict_state
+// (beneficiary_incomplete) if no account pays to such a wallet now; amount_above_maximum and
+// amount_below_minimum if none pays out this amount.
 func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats, now time.Time) (route pay.PayoutRoute, until time.Time, err error) {
 	net := money.New(w.Net(), money.USD)
 	serving, rail, lacks := po.paying(wallet)
@@ -125,7 +126,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 	switch {
 	case len(awake) > 0:
 	case short:
-		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for the operator's money: "+strings.Join(passed, "; "))
+		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for float: "+strings.Join(passed, "; "))
 	default:
 		return route, until, unpayable(pay.WaitsAccount, "the payout waits: no account pays it now")
 	}
@@ -155,11 +156,10 @@ func incomplete(lacks []pay.HolderField) error {
 		fields = append(fields, string(f))
 	}
 	return &problem.Error{Code: problem.ConflictState, Param: "walletId", Details: problem.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
-		Message: "the wallet lacks what the payout needs: add one with " + strings.Join(fields, ", ")}
+		Message: "the wallet lacks fields that the payout needs: add a wallet with " + strings.Join(fields, ", ")}
 }
 
-// conversion is what an amount of USD arrives as in a wallet; nothing of a token, which no rate is
-// kept of.
+// conversion is the local amount for an amount of USD; zero for a token, for which no rate is kept.
 //
 // Errors: service_unavailable with the reason no_rate or stale_rate.
 func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, error) {
@@ -170,14 +170,14 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (pay.Conversion, e
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*problem.Error](err); ok {
-			refused.Message = fmt.Sprintf("withdrawals in %s are not taken now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
+			refused.Message = fmt.Sprintf("withdrawals in %s are not possible now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
 		return pay.Conversion{}, err
 	}
 	return reading.Into(net)
 }
 
-// Payability tells why wallets of a shop cannot be paid to now: pay.Payable where they can.
+// Payability returns why a wallet of a shop cannot be paid to now: pay.Payable if it can.
 func (po *Payouts) Payability(ctx context.Context, scope tenant.Scope) (func(pay.Wallet) pay.Unpayable, error) {
 	err := po.requireKYC(ctx, scope, tenant.KYCBasic)
 	refused, unverified := errors.AsType[*problem.Error](err)

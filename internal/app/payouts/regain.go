@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// regainNewPayout is a new withdrawal as the one that an account has of the same request.
+// regainNewPayout makes a new withdrawal the one that an account's list has of the same request.
 func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {
@@ -34,14 +34,14 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	if err != nil {
 		return made, change, err
 	}
-	next.Version = made.Version // both in one row
+	next.Version = made.Version // both changes are one version of the row
 	change.Withdrawals, change.Transfers, change.Floors = []pay.Withdrawal{next}, append(change.Transfers, sent.Transfers...), append(change.Floors, sent.Floors...)
 	change.Found = []pay.Found{at.Taken(object)}
 	return next, change, nil
 }
 
-// Place gives a payout that was found at a provider after a restore to its withdrawal, where that is there;
-// known says that it had it before.
+// Place assigns a payout that was found at a provider after a restore to its withdrawal, if that
+// exists. known: the withdrawal had it already.
 func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
 	w, err := po.Store.Withdrawals.Any(ctx, object)
@@ -73,15 +73,15 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 	if err := po.Commit(ctx, change, view.Cause{}); err != nil {
 		return false, false, err
 	}
-	// Where a person pays, nobody but the list can tell.
+	// If a person pays, only the list can tell.
 	if o := po.askPayout(ctx, sent); o.Kind == pay.PayoutHeld {
 		err = po.resolvePayout(ctx, sent, pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: f.ProviderRef, Local: f.Local()})
 	}
 	return false, err == nil, err
 }
 
-// floatFor is what a payout that was found takes of its account's float, as far as that has it: the
-// operator books the rest.
+// floatFor is what a found payout takes of its account's float, up to what is free: the operator
+// books the rest.
 func (po *Payouts) floatFor(ctx context.Context, account string, w pay.Withdrawal) (money.Amount, error) {
 	have, err := po.floats.free(ctx, 1)
 	need, free := have.of(account, w)

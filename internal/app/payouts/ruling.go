@@ -12,12 +12,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RuleWithdrawal is RulePayment for a withdrawal.
+// RuleWithdrawal is payments.Intake.Rule for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
-		return w, "", problem.Field(problem.InvalidRequest, "reference", "the bank's reference is of a payout that arrived: leave it out for one that did not")
+		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
 	}
 	w, err = po.Store.Withdrawals.Any(ctx, r.ID)
 	if err != nil {
@@ -32,16 +32,16 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 	}
 	o := po.askPayout(ctx, w)
 	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
-		o.Kind = pay.PayoutAccepted // which its silence does not undo
+		o.Kind = pay.PayoutAccepted // an accepted payout stays accepted, even if the query gets no answer
 	}
 	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
 		return w, o.Kind, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
-			Message: "the file of " + w.Batch + " has left: the bank may have paid it, or pay it yet. Where the bank says that it has not and will not, say so with --force"}
+			Message: "the file of " + w.Batch + " was exported: the bank may have paid it, or may still pay it. If the bank says that it has not and will not, use --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
 	}
-	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a person pays what is held
+	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a held payout is paid by a person, not by a call
 	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
 		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
@@ -69,8 +69,8 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 	return ruled, o.Kind, nil
 }
 
-// filed refuses the operator's word on a withdrawal that is in a file which has not left: the bank
-// would pay it all the same, or has not.
+// filed refuses the operator's resolution of a withdrawal in a file that was not exported yet: the
+// bank would still pay it, or cannot have paid it.
 //
 // Errors: conflict_state.
 func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
@@ -82,11 +82,11 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 		return err
 	}
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(word), Reason: "in_batch"},
-		Message: "it is in batch " + b.ID + ", whose file has not left: dissolve the batch first"}
+		Message: "it is in batch " + b.ID + ", whose file was not exported: dissolve the batch first"}
 }
 
-// askPayout asks the payout provider of a withdrawal that was sent what became of it.
-// Where there is nobody to ask, or nothing to ask with, nobody knows.
+// askPayout queries a withdrawal's payout provider. The outcome is unknown if there is no account
+// to query, or if the wallet cannot be read.
 func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 	to, known := po.payer(w.Live, w.Provider)
@@ -95,12 +95,12 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 	}
 	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
-		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	request, err := po.payoutRequest(w, wallet)
 	if err != nil {
-		po.Log.WarnContext(ctx, "a withdrawal cannot be asked about", "withdrawal", w.ID, "error", err)
+		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
@@ -108,15 +108,15 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 	return to.Query(provider.Looking(ctx), request)
 }
 
-// ToPay is a withdrawal with all that who pays it by hand has to know.
+// ToPay is a withdrawal with everything that is needed to pay it by hand.
 type ToPay struct {
 	pay.Withdrawal
 	Wallet      pay.Wallet
 	Destination string // secret
 }
 
-// RevealWithdrawal reads a withdrawal with the account that it goes to, for the operator who pays
-// it by hand. The audit log tells that he saw it.
+// RevealWithdrawal reads a withdrawal with its destination, for the operator who pays it by hand.
+// The audit log records that the operator saw it.
 //
 // Errors: store.ErrNotFound.
 func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id string) (ToPay, error) {
@@ -138,8 +138,8 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 	return ToPay{w, wallet, string(account)}, nil
 }
 
-// Unpaid lists withdrawals that were sent and whose end is not known, the oldest first,
-// for the operator.
+// Unpaid lists withdrawals that were sent and whose end is not known, oldest first, for the
+// operator.
 func (po *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return po.Store.Withdrawals.Sent(ctx, limit)
 }

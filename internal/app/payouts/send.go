@@ -19,12 +19,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// PayOut looks at withdrawals that are due: it sends pending ones to the payout
-// provider, and asks it what became of the others. It waits for what it has begun, and
-// returns how many it took; doing one twice is harmless.
+// PayOut looks at due withdrawals: it sends pending ones to the payout provider, and queries it
+// about the others. It waits until that is done, and returns how many it leased. Looking at one
+// twice is harmless.
 func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waiting(ctx, po.HandOut) }
 
-// HandOut hands withdrawals that are due to the lanes of their payout accounts.
+// HandOut hands due withdrawals to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
 	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
@@ -38,28 +38,28 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	for _, w := range due {
 		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			po.ComesAgain(ctx, "a due withdrawal has no wallet; it comes again", err, "withdrawal", w.ID)
+			po.ComesAgain(ctx, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
-				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		po.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := po.forward(ctx, w, wallet, to, may)
-			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was cancelled, or another node was faster
-				po.ComesAgain(ctx, "a due withdrawal could not be looked at; it comes again", err, "withdrawal", w.ID)
+			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was canceled, or another node was faster
+				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 			}
 		})
 	}
 	return len(due), nil
 }
 
-// route chooses the account that a pending withdrawal goes to; "" where it has to wait, which is
-// written down with the reason.
+// route chooses the account for a pending withdrawal; "" if it has to wait, which is written with
+// the reason.
 func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, have floats) (pay.PayoutRoute, error) {
 	now := po.TimeOf(w.Scope)
 	to, until, err := po.choosePayer(wallet, w, have, now)
@@ -76,14 +76,14 @@ func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Walle
 		return pay.PayoutRoute{}, nil
 	}
 	err = po.Commit(ctx, change, view.Cause{})
-	if errors.Is(err, store.ErrStale) { // it was cancelled meanwhile
+	if errors.Is(err, store.ErrStale) { // it was canceled meanwhile
 		return pay.PayoutRoute{}, nil
 	}
 	return pay.PayoutRoute{}, err
 }
 
-// forward takes one step with a withdrawal: to the account that was chosen, or to the one that it was
-// sent to, which is asked where it may be. An account "" stands for none.
+// forward takes the next step of a withdrawal: it sends it to the chosen account, or queries the
+// account to which it was sent, if may allows that. With account "" it does nothing.
 func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
 		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", po.TimeOf(w.Scope))
@@ -118,14 +118,14 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
 	o = w.Asked(w.ProvedPayout(o, asked))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
-		// It never arrived there, or waits there: it is sent again, under the same reference.
+		// The provider never had it, or waits for it: send it again, under the same reference.
 		return po.sendPayout(ctx, w, route, to, request)
 	}
 	return po.resolvePayout(ctx, w, o)
 }
 
-// sendPayout writes down that the provider is about to be called, which makes the
-// call this node's, calls it, and commits what it said.
+// sendPayout records that the provider is about to be called, which gives the call to this node.
+// Then it calls the provider and commits the answer.
 func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
 	if po.Shut() {
 		return nil
@@ -143,9 +143,9 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	}
 	mayLeave := po.Fence(sent.Flight)
 	if !mayLeave() {
-		return nil // whoever looks at it next asks first
+		return nil // the next look queries first
 	}
-	// From here the money may leave: the call is ours to finish.
+	// From here the money may leave: we must finish the call.
 	ctx = context.WithoutCancel(ctx)
 	request.Sent, request.Calls = sent.SentAt, sent.Calls
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
@@ -155,7 +155,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	return po.resolvePayout(ctx, sent, o)
 }
 
-// resolvePayout commits what the provider said of the withdrawal as it stood then.
+// resolvePayout commits the provider's answer about the withdrawal as it stood then.
 func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
 	return base.Again(func() error {
@@ -165,7 +165,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
-				po.Log.ErrorContext(ctx, "a payout provider says otherwise than what was decided: look at it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
+				po.Log.ErrorContext(ctx, "a payout provider contradicts the books: check it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
 			}
 			if err != nil || w.Status != pay.WithdrawalProcessing {
 				return err
@@ -198,7 +198,7 @@ func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Re
 	return r, err
 }
 
-// requestTo is a payout to a wallet, of nothing yet.
+// requestTo is a payout request for a wallet, without an amount.
 func (po *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
 	account, err := po.Vault.Open(wallet.Secret(), wallet.Sealed)
 	if err != nil {
@@ -208,7 +208,7 @@ func (po *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
 	return payout.Request{Beneficiary: holder, Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account)}, err
 }
 
-// beneficiary is who a wallet belongs to, as far as the merchant told.
+// beneficiary is who a wallet belongs to, as the merchant wrote it.
 func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err error) {
 	if wallet.Holder == nil {
 		return who, nil
@@ -220,14 +220,14 @@ func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err erro
 	return who, json.Unmarshal(text, &who)
 }
 
-// PayoutsConfig is what payouts need to know.
+// PayoutsConfig is the configuration of Payouts.
 type PayoutsConfig struct {
-	// Sandbox and Live pay the withdrawals of each environment that no account of the operator's
-	// pays; nil: those are refused.
+	// Sandbox and Live pay the withdrawals of each environment that no account of the operator
+	// pays; nil: those withdrawals are refused.
 	Sandbox, Live payout.Provider
 }
 
-// Payouts pay merchants. It is safe for use by many goroutines.
+// Payouts pays merchants. It is safe for use by many goroutines.
 type Payouts struct {
 	*base.Base
 	rates     *acquiring.Rates
@@ -235,7 +235,7 @@ type Payouts struct {
 	to        *Destinations
 	config    PayoutsConfig
 	floats    *Floats
-	lanes     *acquiring.Lanes // what payout accounts are asked, with bounds of their own
+	lanes     *acquiring.Lanes // queries to payout accounts; they have limits of their own
 }
 
 // NewPayouts returns the payouts of a service.
@@ -243,7 +243,7 @@ func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Provi
 	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 
-// Drain waits for the questions that are under way.
+// Drain waits for the queries that are under way.
 func (po *Payouts) Drain() { po.lanes.Drain() }
 
 // Silent counts the payout accounts that do not answer.

@@ -18,14 +18,14 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Destinations are the wallets that merchants are paid to.
+// Destinations are the merchants' wallets.
 type Destinations struct {
 	*base.Base
 	mails    *mails.Mails
-	coolDown time.Duration // of a new production wallet, in which nothing is paid to it
+	coolDown time.Duration // of a new production wallet, during which it cannot be paid to
 }
 
-// NewDestinations returns the wallets of a service; coolDown 0 means pay.WalletCoolDown.
+// NewDestinations returns the Destinations of a service; coolDown 0 means pay.WalletCoolDown.
 func NewDestinations(b *base.Base, letters *mails.Mails, coolDown time.Duration) *Destinations {
 	if coolDown == 0 {
 		coolDown = pay.WalletCoolDown
@@ -33,18 +33,18 @@ func NewDestinations(b *base.Base, letters *mails.Mails, coolDown time.Duration)
 	return &Destinations{Base: b, mails: letters, coolDown: coolDown}
 }
 
-// NewWallet is what a wallet is made from.
+// NewWallet describes a wallet to be added.
 type NewWallet struct {
 	destination.Destination
 	Label    string
 	Default  bool
-	CoolDown bool // sandbox: play production's cool-down
+	CoolDown bool // sandbox: simulate production's cool-down
 	pay.Beneficiary
 }
 
-// Add adds a wallet to a shop. Its merchant is told of one in production by e-mail.
+// Add adds a wallet to a shop. In production the merchant gets an e-mail.
 //
-// Errors: conflict_state when the shop has a wallet with this destination.
+// Errors: conflict_state if the shop has a wallet with this destination.
 func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := d.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := d.coolDown
@@ -93,7 +93,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.
 		}
 		added = wallet
 		err = d.Commit(ctx, change, view.Cause{RequestID: by.RequestID})
-		if errors.Is(err, store.ErrDuplicate) { // somebody was first with the destination or the default
+		if errors.Is(err, store.ErrDuplicate) { // another request was first with the destination or the default
 			return fmt.Errorf("%w: %w", store.ErrStale, err)
 		}
 		return err
@@ -104,7 +104,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.
 	return added, nil
 }
 
-// defaultWallet reads a shop's default wallet, nil where it has none.
+// defaultWallet reads a shop's default wallet, nil if there is none.
 func (d *Destinations) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
 	w, err := d.Store.Wallets.Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
@@ -113,9 +113,9 @@ func (d *Destinations) defaultWallet(ctx context.Context, scope tenant.Scope) (*
 	return &w, err
 }
 
-// Get reads one wallet of the shop, a disabled one too.
+// Get reads one wallet of the shop, including disabled ones.
 //
-// Errors: wallet_not_found, also for another shop's.
+// Errors: wallet_not_found, also for another shop's wallet.
 func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
 	missing := base.Missing(problem.WalletNotFound, "wallet", scope, id)
 	if !base.Storable(id) {
@@ -128,9 +128,9 @@ func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (
 	return w, err
 }
 
-// List lists a shop's wallets, newest first, and counts them.
+// List lists a shop's wallets, newest first, with their number.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
@@ -141,8 +141,8 @@ func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.
 	return d.Store.Wallets.List(ctx, scope, status, page)
 }
 
-// Delete disables a wallet. Withdrawals that were not sent yet fail when
-// they come due; its history stays. Deleting it twice is harmless.
+// Delete disables a wallet. Withdrawals that were not sent yet fail when they come due. The
+// wallet's history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
 func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope tenant.Scope, id string) error {
@@ -160,8 +160,8 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope tena
 	})
 }
 
-// Activate ends cool-downs that are over. It returns how many it took;
-// doing one twice is harmless.
+// Activate ends cool-downs that have passed. It returns how many wallets it leased. Doing one twice
+// is harmless.
 func (d *Destinations) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
 	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)

@@ -1,5 +1,5 @@
-// Package payouts pays merchants: their wallets, withdrawals and payouts that follow by themselves,
-// which account sends them, its float, and the files for banks.
+// Package payouts pays merchants: wallets, withdrawals, automatic payouts, the choice of the payout
+// account, its float, and files for banks.
 package payouts
 
 import (
@@ -19,32 +19,32 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// NewWithdrawal is what a withdrawal is made from.
+// NewWithdrawal is a request for a withdrawal.
 type NewWithdrawal struct {
 	Wallet      string // "" for the shop's default wallet
 	Amount      money.Amount
 	Idempotency base.Idempotency
 	RequestID   string
-	// Mark is of what the service does by itself, in place of the key's.
+	// Mark replaces the key's mark for withdrawals that the service makes itself.
 	Mark string
-	id   string // that it has, where an account has it from before a restore
-	// With is written in the same commit; nil: nothing is.
+	id   string // its id, if an account has it from before a restore
+	// With returns settlements to be written in the same commit; nil: none.
 	With func(pay.Withdrawal) []pay.Settlement
 }
 
-// mark is what the ids of what it makes have of it.
+// mark is the part of its ids that is derived from the request.
 func (n NewWithdrawal) mark(scope tenant.Scope) string {
 	return cmp.Or(n.Mark, n.Idempotency.Mark(scope))
 }
 
-// Withdraw takes money out of the available balance and puts it on its way to
-// a wallet. replayed says that an earlier request with the same key had made
-// the withdrawal; it is then shown as that one's reply did.
+// Withdraw takes money out of the available balance and puts it on its way to a wallet. replayed:
+// an earlier request with the same key had made the withdrawal, which is returned as that reply
+// showed it.
 //
-// Errors: kyc_required in production, wallet_not_found, missing_field when no
-// wallet is named and none is the default, conflict_state for a wallet that
-// cannot be paid to, service_unavailable when no payout provider is configured,
-// amount_below_minimum, balance_insufficient, idempotency_conflict.
+// Errors: kyc_required in production, wallet_not_found, missing_field if no wallet is named and
+// there is no default, conflict_state for a wallet that cannot be paid to, service_unavailable if
+// no payout provider is configured, amount_below_minimum, balance_insufficient,
+// idempotency_conflict.
 func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
@@ -62,7 +62,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 		}
 		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		if _, refused := errors.AsType[*problem.Error](err); refused {
-			// The same request may have been first meanwhile, and be the reason.
+			// The same request may have been first, and be the reason.
 			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
 			}
@@ -86,7 +86,7 @@ func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Sc
 
 // withdrawOnce decides and writes a withdrawal.
 //
-// Errors: as Withdraw; store.ErrStale where the same request was first.
+// Errors: those of Withdraw; store.ErrStale if the same request was first.
 func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenant.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
@@ -115,7 +115,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 	}
 	err = po.Commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
 	if errors.Is(err, store.ErrDuplicate) {
-		return made, store.ErrStale // the same request was first: read what it made
+		return made, store.ErrStale // the same request was first: read its withdrawal
 	}
 	return made, err
 }
@@ -139,10 +139,10 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	return w, change, err
 }
 
-// Quote says what a withdrawal of an amount would come to now: its fee, what arrives, and why it could
-// not be made. Nothing is written.
+// Quote returns what a withdrawal of an amount would be now: its fee, the amount that arrives, or
+// the error. Nothing is written.
 //
-// Errors: as Withdraw.
+// Errors: those of Withdraw.
 func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
@@ -152,7 +152,7 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Sc
 	return w, err
 }
 
-// payee is the wallet that a withdrawal may go to.
+// payee is the wallet of a withdrawal.
 func (po *Payouts) payee(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
 	if err := po.requireKYC(ctx, scope, tenant.KYCBasic); err != nil {
 		return pay.Wallet{}, err
@@ -177,7 +177,7 @@ func (po *Payouts) payee(ctx context.Context, scope tenant.Scope, id string) (pa
 	return wallet, nil
 }
 
-// requireKYC refuses production merchants who have not been verified.
+// requireKYC returns an error for a production merchant who is not verified.
 func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tenant.KYCLevel) error {
 	if !scope.Live {
 		return nil
@@ -195,7 +195,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 
 // Withdrawal reads one withdrawal of the shop.
 //
-// Errors: withdrawal_not_found, also for another shop's.
+// Errors: withdrawal_not_found, also for another shop's withdrawal.
 func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	missing := base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id)
 	if !base.Storable(id) {
@@ -208,10 +208,9 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string
 	return w, err
 }
 
-// Withdrawals lists a shop's withdrawals, newest first, and counts what the
-// filter selects.
+// Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
@@ -222,7 +221,7 @@ func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f pay.Wi
 	return po.Store.Withdrawals.List(ctx, scope, f)
 }
 
-// CancelWithdrawal gives back a withdrawal that was not sent yet.
+// CancelWithdrawal returns the money of a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state.
 func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope tenant.Scope, id string) (pay.Withdrawal, error) {

@@ -8,15 +8,15 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// personal is what tells of persons in an event: the words of a claim, and of a payment the
-// customer and the words of its refund and purchase.
+// personal lists the paths of personal data in an event: the texts of a claim; of a payment the
+// customer, and the texts of its refund and purchase.
 var personal = [][]string{
 	{"reason"}, {"evidence", "*", "text"}, {"evidence", "*", "file", "name"}, {"timeline", "*", "note"}, {"refund", "reason"},
 	{"userName"}, {"userEmail"}, {"documentId"}, {"description"}, {"lineItems", "*", "name"}, {"lineItems", "*", "sku"},
 }
 
-// blank takes what tells of persons out of an event, and nothing else: whoever gets it again finds
-// the same form.
+// blank removes personal data from an event, and nothing else: a receiver who gets it again finds
+// the same structure.
 func blank(event []byte) (blanked []byte, changed bool, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(event))
 	decoder.UseNumber()
@@ -27,16 +27,16 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 	data, _ := root["data"].(map[string]any)
 	object, _ := data["object"].(map[string]any)
 	for _, path := range personal {
-		if path[0] == "reason" && object["type"] == string(pay.ChargebackClaim) { // the network's
+		if path[0] == "reason" && object["type"] == string(pay.ChargebackClaim) { // the network's text
 			continue
 		}
 		changed = erased(object, path) || changed
 	}
-	// Its keys are the shop's words too.
+	// Its keys are the shop's text too.
 	if pairs, ok := object["metadata"].(map[string]any); ok && len(pairs) > 0 {
 		object["metadata"], changed = map[string]any{}, true
 	}
-	if address, ok := object["checkoutUrl"].(string); ok { // with the shop's address, which may tell
+	if address, ok := object["checkoutUrl"].(string); ok { // contains the shop's address, which may have personal data
 		if plain, _, found := strings.Cut(address, "?"); found {
 			object["checkoutUrl"], changed = plain, true
 		}
@@ -55,8 +55,8 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 	return bytes.TrimRight(out.Bytes(), "\n"), changed, err
 }
 
-// erased puts pay.ErasedText at a path, * standing for all of a list, and reports whether
-// something else was there.
+// erased writes pay.ErasedText at a path, * standing for all elements of a list, and reports
+// whether there was other text before.
 func erased(at any, path []string) (changed bool) {
 	if list, ok := at.([]any); ok && path[0] == "*" {
 		for _, item := range list {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// personalID is kept once all personal data is encrypted.
+	// personalID is written once all personal data is encrypted.
 	personalID = auth.ResealedID + "personal"
-	// upgradeTime is how long nodes of the version before may write beside newer ones.
+	// upgradeTime is how long nodes of the previous version may write beside newer ones.
 	upgradeTime = 24 * time.Hour
 )
 
-// SealPersonal encrypts the evidence and notifications of a database from before they were, and
-// returns how much that was. It begins anew wherever it was ended, and looks once more a day
-// after it was done: nodes of the version before may have written meanwhile.
+// SealPersonal encrypts the evidence and notices of a database from before they were encrypted, and
+// returns their number. It can be interrupted at any time. A day after it is done it looks again:
+// nodes of the previous version may have written meanwhile.
 func (pv *Privacy) SealPersonal(ctx context.Context) (int, error) {
 	list, err := pv.Store.Secrets.List(ctx)
 	if err != nil {

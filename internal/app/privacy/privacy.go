@@ -1,5 +1,5 @@
-// Package privacy keeps personal data no longer than it may, and gives or erases what is kept of a
-// shopper; the books stay whole.
+// Package privacy deletes personal data after its retention, and exports or erases a shopper's
+// data. The books stay complete.
 package privacy
 
 import (
@@ -18,52 +18,52 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Privacy keeps personal data no longer than it may, and gives or erases a shopper's.
+// Privacy deletes personal data after its retention, and exports or erases a shopper's data.
 type Privacy struct {
 	*base.Base
 	secrets   *auth.Secrets
 	retention Retention
 }
 
-// NewPrivacy returns what looks after personal data, which is kept as long as told.
+// NewPrivacy returns the Privacy of a service; keep has the retention periods.
 func NewPrivacy(b *base.Base, secrets *auth.Secrets, keep Retention) *Privacy {
 	return &Privacy{Base: b, secrets: secrets, retention: keep}
 }
 
-// ErrUnread says that rows cannot be read, so that nobody knows whether they are the shopper's.
-var ErrUnread = errors.New("rows cannot be read, and nobody knows whose they are")
+// ErrUnread says that rows cannot be read, so it is not known whether they are the shopper's.
+var ErrUnread = errors.New("rows cannot be read, and it is not known whose they are")
 
-// Shopper is whom somebody asks about: a merchant's shopper by one or more of these, or the
-// shopper of one payment. All that is set has to fit.
+// Shopper identifies a shopper: one of a merchant's shoppers by one or more fields, or the shopper
+// of one payment. All fields that are set must match.
 type Shopper struct {
 	Merchant string // mer_…
-	Email    string // without regard to case
-	Document string // digits and letters count
-	Phone    string // digits count
-	Payment  string // TXN-…; the merchant may be left out
+	Email    string // case does not matter
+	Document string // only digits and letters count
+	Phone    string // only digits count
+	Payment  string // TXN-…; then the merchant may be empty
 }
 
-// ShopperData is all that is kept about a shopper.
+// ShopperData is all data about a shopper.
 type ShopperData struct {
 	Payments []ShopperPayment
-	Sessions []pay.Session // checkouts that came to no payment
+	Sessions []pay.Session // checkouts without a payment
 }
 
-// ShopperPayment is a payment with what was told about it.
+// ShopperPayment is a payment with the data that belongs to it.
 type ShopperPayment struct {
 	pay.Payment
 	Claims   []pay.Claim
 	Files    []pay.File
-	Receipts []pay.Receipt // what providers told
+	Receipts []pay.Receipt // the providers' notices
 }
 
-// check says what is missing.
+// check returns an error for a missing field.
 func (s Shopper) check() error {
 	if s.Payment != "" {
 		return nil
 	}
 	if s.Merchant == "" {
-		return problem.Field(problem.MissingField, "merchant", "whose shopper is it? A shopper of two merchants asks each of them")
+		return problem.Field(problem.MissingField, "merchant", "name the shopper's merchant: a shopper of two merchants asks each of them")
 	}
 	if fold(s.Email) == "" && plain(s.Document) == "" && digits(s.Phone) == "" {
 		return problem.Field(problem.MissingField, "email", "give an e-mail, a document, a phone number or a payment")
@@ -71,7 +71,7 @@ func (s Shopper) check() error {
 	return nil
 }
 
-// fits reports whether somebody is the shopper.
+// fits reports whether the fields match the shopper.
 func (s Shopper) fits(email, document, phone string) bool {
 	return (s.Email == "" || fold(s.Email) == fold(email)) && (s.Document == "" || plain(s.Document) == plain(document)) &&
 		(s.Phone == "" || digits(s.Phone) == digits(phone))
@@ -79,7 +79,7 @@ func (s Shopper) fits(email, document, phone string) bool {
 
 func fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// plain is a document without dots, dashes and slashes.
+// plain is a document number without dots, dashes and slashes.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -98,10 +98,10 @@ func digits(text string) string {
 	}, text)
 }
 
-// shopperOf finds the payments and the checkouts of a shopper. It looks through all of the merchant's:
-// checkouts first, for one that becomes a payment meanwhile is found as that.
+// shopperOf finds the payments and the checkouts of a shopper. It searches all of the merchant's:
+// checkouts first, because one that becomes a payment meanwhile is then found as a payment.
 //
-// Errors: ErrUnread, with what was found beside.
+// Errors: ErrUnread, with what was found.
 func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []string, sessions []pay.Session, err error) {
 	if err := who.check(); err != nil {
 		return nil, nil, err
@@ -142,7 +142,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 	}
 	for _, s := range open {
 		c := s.Customer
-		// A checkout in which he chose anew has his address, and not his name.
+		// A checkout in which the shopper chose again has the shopper's address, but not the name.
 		if slices.Contains(payments, s.After) || who.Payment == "" && who.fits(c.Email, c.Document, c.Phone) {
 			sessions = append(sessions, s)
 		}
@@ -153,11 +153,11 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 	return payments, sessions, err
 }
 
-// ExportShopper returns all that is kept about a shopper, for whoever has a right to it. The
-// audit log tells that it was asked for.
+// ExportShopper returns all data about a shopper, for a person with a right to it. The audit log
+// records the export.
 //
-// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist; ErrUnread,
-// with what was found beside.
+// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist;
+// ErrUnread, with what was found.
 func (pv *Privacy) ExportShopper(ctx context.Context, by audit.Actor, who Shopper) (ShopperData, error) {
 	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
@@ -171,7 +171,7 @@ func (pv *Privacy) ExportShopper(ctx context.Context, by audit.Actor, who Shoppe
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%w: payment %s: %w", ErrUnread, id, err))
 		}
-		if p.ID == "" { // not even the payment
+		if p.ID == "" { // not even the payment could be read
 			continue
 		}
 		found.Payments = append(found.Payments, p)
@@ -188,8 +188,8 @@ func (pv *Privacy) ExportShopper(ctx context.Context, by audit.Actor, who Shoppe
 	return found, errors.Join(failures...)
 }
 
-// shopperPayment reads a payment with what was told about it. What cannot be read hides nothing
-// else: it is the error.
+// shopperPayment reads a payment with the data that belongs to it. If some of it cannot be read,
+// the rest is returned with an error.
 func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
 	if p.Payment, err = pv.Store.Payments.Any(ctx, id); err != nil {
 		return p, err
@@ -206,7 +206,7 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 			switch {
 			case err == nil:
 				p.Files = append(p.Files, f)
-			case !errors.Is(err, store.ErrNotFound): // which was erased
+			case !errors.Is(err, store.ErrNotFound): // not found: it was erased
 				failures = append(failures, fmt.Errorf("file of %s: %w", e.ID, err))
 			}
 		}
@@ -215,21 +215,22 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 	return p, errors.Join(append(failures, err)...)
 }
 
-// Erased tells what was erased, and what was not, and why.
+// Erased says what was erased, what was not, and why.
 type Erased struct {
 	Payments, Sessions []string
 	Kept               map[string]string // payment → why
 }
 
-// errNothingLeft says that there is nothing of a shopper in a payment.
-var errNothingLeft = errors.New("nothing is left of its shopper")
+// errNothingLeft says that a payment has no data of its shopper any more.
+var errNothingLeft = errors.New("its shopper was erased already")
 
-// EraseShopper takes a shopper out of payments that are over, with all that was told about them:
-// evidence, files, notifications, checkouts. Amounts, states and times stay, and so do the books
-// and the seals. What is not over is kept. With dry it only says what it would do.
+// EraseShopper removes a shopper from payments that have ended, with everything that belongs to
+// them: evidence, files, notices, checkouts. Amounts, states and times stay, and so do the books
+// and the hash chains. Payments that have not ended are kept. With dry it only says what it would
+// do.
 //
-// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. What
-// could be erased is, also with another error.
+// Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. Whatever
+// can be erased is erased, also with another error.
 func (pv *Privacy) EraseShopper(ctx context.Context, by audit.Actor, who Shopper, dry bool) (done Erased, err error) {
 	done.Kept = map[string]string{}
 	payments, sessions, err := pv.shopperOf(ctx, who)
@@ -266,7 +267,7 @@ func (pv *Privacy) EraseShopper(ctx context.Context, by audit.Actor, who Shopper
 	return done, errors.Join(failures...)
 }
 
-// eraseSession deletes a checkout that came to no payment. Where it came to one meanwhile, that is
+// eraseSession deletes a checkout without a payment. If it got a payment meanwhile, that is
 // returned.
 func (pv *Privacy) eraseSession(ctx context.Context, by audit.Actor, s pay.Session, dry bool) (payment string, err error) {
 	if !dry {
@@ -282,10 +283,11 @@ func (pv *Privacy) eraseSession(ctx context.Context, by audit.Actor, s pay.Sessi
 	return read.Payment, err
 }
 
-// erasePayment takes the shopper out of a payment, and what was told about it; of one that is
-// erased, what came since. by is nil where its time is over: then the payment itself tells.
+// erasePayment removes the shopper from a payment, and the data that belongs to it. For a payment
+// that was erased before, it removes data that came since. by is nil if the retention is over: then
+// the payment itself records it.
 //
-// Errors: conflict_state where something about it is not over, errNothingLeft.
+// Errors: conflict_state if something about it has not ended, errNothingLeft.
 func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string, dry bool) error {
 	return base.Again(func() error {
 		p, err := pv.Store.Payments.Any(ctx, id)
@@ -314,10 +316,10 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string,
 	})
 }
 
-// eraseTold adds to a change what takes persons out of what was told about a payment. It returns
-// whether there was something.
+// eraseTold adds to a change the removal of personal data from notices, claims and events of a
+// payment. It returns whether there was any.
 //
-// Errors: conflict_state where something is not over.
+// Errors: conflict_state if something has not ended.
 func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
 	receipts, err := pv.Store.Receipts.Of(ctx, payment)
 	if err != nil {
@@ -325,7 +327,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 	}
 	for _, n := range receipts {
 		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
-			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for you")
+			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for the operator")
 		}
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
@@ -342,10 +344,11 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 		}
 		words = append(words, some...)
 	}
-	return found || len(words) > 0, pv.eraseEvents(ctx, payment, change) // they tell of its refunds
+	return found || len(words) > 0, pv.eraseEvents(ctx, payment, change) // the payment's events contain its refunds
 }
 
-// eraseClaim adds to a change what takes persons out of a claim, and returns their words.
+// eraseClaim adds to a change the removal of personal data from a claim, and returns the removed
+// texts.
 func (pv *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Change) (words []string, err error) {
 	next, words, err := c.Erase()
 	if err != nil || len(words) == 0 {
@@ -357,15 +360,15 @@ func (pv *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Chan
 	return words, pv.eraseEvents(ctx, c.ID, change)
 }
 
-// eraseEvents takes words of persons out of what was told of an object, and out of what endpoints
-// said to that.
+// eraseEvents removes personal data from the events of an object, and from the endpoints' answers
+// to them.
 func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
 	events, err := pv.Store.Events.Of(ctx, object)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		if e.Payload == nil { // nobody can read it
+		if e.Payload == nil { // it cannot be read by anybody
 			continue
 		}
 		payload, changed, err := blank(e.Payload)

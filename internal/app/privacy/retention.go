@@ -14,25 +14,25 @@ import (
 
 // Retention is how long personal data is kept; 0: for ever.
 type Retention struct {
-	Shoppers      time.Duration // in payments, from when those were made
-	Evidence      time.Duration // in claims, from when those were made
-	Notifications time.Duration // what providers told
-	Addresses     time.Duration // of the audit log and of keys' uses
+	Shoppers      time.Duration // in payments, counted from their creation
+	Evidence      time.Duration // in claims, counted from their creation
+	Notifications time.Duration // notices of providers
+	Addresses     time.Duration // in the audit log and in keys' uses
 }
 
 // forgetBatch is how many rows are erased at a time.
 const forgetBatch = 500
 
-// The kinds of data that are looked through in rounds.
+// The kinds of data that are searched in rounds.
 const (
 	retainShoppers = "shoppers"
 	retainEvidence = "evidence"
-	// retentionRound is after how long a round begins anew: what was not over when its turn
-	// came is met again.
+	// retentionRound is the time from one round to the next. The next one finds what had not ended
+	// in this one.
 	retentionRound = 30 * 24 * time.Hour
 )
 
-// Forget erases what is kept no longer, and returns above zero when there may be more.
+// Forget erases data whose retention is over, and returns a number above zero if there may be more.
 func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 	now, keep := pv.Now(), pv.retention
 	var failures []error
@@ -59,7 +59,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 		}
 		n, more, err := each.do(now.Add(-each.kept))
 		if n > 0 {
-			pv.Log.InfoContext(ctx, "personal data was kept long enough, and is erased", "of", each.what, "rows", n)
+			pv.Log.InfoContext(ctx, "personal data was erased after its retention", "of", each.what, "rows", n)
 		}
 		if more {
 			again++
@@ -69,8 +69,8 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 	return again, errors.Join(failures...)
 }
 
-// round goes on with a round over data of a kind: it erases a page of ids from behind one. It
-// returns how much that was, and whether there may be more.
+// round continues a round over data of a kind: it erases a page of ids after the last one. It
+// returns how many rows were erased, and whether there may be more.
 func (pv *Privacy) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
 	at, err := pv.Store.Recoveries.Retained(ctx, kind)
 	if err != nil {
@@ -92,9 +92,9 @@ func (pv *Privacy) round(ctx context.Context, kind string, page func(after strin
 			n++
 		case ctx.Err() != nil:
 			return n, false, err
-		case errors.Is(err, errNothingLeft), refused && refusal.Code == problem.ConflictState: // or not over
-		default: // the next round meets it again
-			pv.Log.ErrorContext(ctx, "personal data that is kept no longer could not be erased", "of", id, "error", err)
+		case errors.Is(err, errNothingLeft), refused && refusal.Code == problem.ConflictState: // or it has not ended
+		default: // the next round finds it again
+			pv.Log.ErrorContext(ctx, "personal data could not be erased after its retention", "of", id, "error", err)
 		}
 	}
 	at.Version++

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// chargesCompared is an account that takes payments.
+// chargesCompared compares an account that takes payments.
 type chargesCompared struct {
 	a       *Reconciler
 	account acquirer.Account
@@ -35,8 +35,7 @@ func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) erro
 	return nil
 }
 
-// salesOf reads the payments that lines name, by their own ids or by those of
-// their refunds.
+// salesOf reads the payments of lines, by their own references or by those of their refunds.
 func (rc *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
 	var payments, claims []string
 	for _, l := range lines {
@@ -79,8 +78,8 @@ func unique(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// bookings hands what moved in the period to the matcher, merchant by merchant. Lines that wait for
-// the provider's own reference are looked for around the period too.
+// bookings gives the matcher the transfers of the period, merchant by merchant. Lines that have
+// only the provider's own reference are also searched around the period.
 func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) error {
 	c.m.From, c.m.To = from, to
 	kinds := []ledger.Kind{ledger.Capture, ledger.LateCapture, ledger.RefundPaid, ledger.LateRefund}
@@ -100,7 +99,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 		for _, b := range page {
 			booking := reconcile.Booking{Payment: b.Payment, Claim: b.Claim, Back: kind == ledger.RefundPaid || kind == ledger.LateRefund, At: b.At}
 			if kind == ledger.ChargebackHold {
-				booking.At = time.Time{} // outside of every period: it explains lines, and asks for none
+				booking.At = time.Time{} // outside of every period: it can explain a line, but needs none
 			}
 			c.m.Booked(booking, sales[b.Payment])
 		}
@@ -108,7 +107,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 	})
 }
 
-// payoutsCompared is an account that pays out.
+// payoutsCompared compares an account that pays out.
 type payoutsCompared struct {
 	a       *Reconciler
 	account acquirer.Account
@@ -133,7 +132,7 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 	if err != nil {
 		return err
 	}
-	among := map[string][]pay.Withdrawal{} // by what a line may call it
+	among := map[string][]pay.Withdrawal{} // by the names that a line may use
 	for _, w := range append(found, at...) {
 		among[w.ID] = append(among[w.ID], w)
 		if w.ProviderRef != "" && w.Provider == c.account.ID {
@@ -151,8 +150,8 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 	return nil
 }
 
-// bookings hands what arrived and what came back in the period to the matcher; around it too where lines
-// wait for the account's own reference.
+// bookings gives the matcher the payouts and returns of the period; also those around it, if there
+// are lines with only the account's own reference.
 func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) error {
 	c.m.From, c.m.To = from, to
 	if c.m.Lines() {
@@ -177,8 +176,8 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 	})
 }
 
-// eachBooking hands on what was booked of some kinds from a time on and before another, for the merchants
-// of an account.
+// eachBooking calls each with the transfers of some kinds from a time on and before another, for
+// the merchants of an account.
 func (rc *Reconciler) eachBooking(ctx context.Context, account acquirer.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {

@@ -1,5 +1,5 @@
-// Package reconciliation compares what providers report with the books, and keeps what came of it.
-// It mends nothing: what differs is for people.
+// Package reconciliation compares providers' reports with the books, and keeps the results. It
+// corrects nothing: people deal with the discrepancies.
 package reconciliation
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Reconciler compares what providers report with the books.
+// Reconciler compares providers' reports with the books.
 type Reconciler struct {
 	*base.Base
 	providers *acquiring.Providers
@@ -29,20 +29,20 @@ type Reconciler struct {
 	adapters  []provider.Adapter
 }
 
-// NewReconciler returns one for accounts at these adapters.
+// NewReconciler returns a Reconciler for accounts at these adapters.
 func NewReconciler(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciler {
 	return &Reconciler{b, providers, catalog, adapters}
 }
 
 const (
-	// reconcileChunk is how many lines, or bookings, are looked up at a time.
+	// reconcileChunk is how many lines, or transfers, are looked up at a time.
 	reconcileChunk = 500
-	// bookingSlack is how far from the period a booking may be that explains a
-	// line: a provider may date a payment days before or after we learn of it.
+	// bookingSlack is how far outside the period a transfer that explains a line may be: a provider
+	// may date a payment days before or after we learn of it.
 	bookingSlack = 14 * 24 * time.Hour
 )
 
-// comparing is one kind of account that is compared with its report.
+// comparing is the comparison for one kind of account.
 type comparing interface {
 	lines(ctx context.Context, list []reconcile.Line) error
 	bad(file string, u *reconcile.Unreadable)
@@ -57,31 +57,31 @@ type Report struct {
 	io.Reader
 }
 
-// Comparison is what is compared: a provider account's own report with our books.
+// Comparison describes a comparison of a provider account's report with our books.
 type Comparison struct {
 	Account string
-	Reports []Report // read one after the other, as one
+	Reports []Report // read one after the other, as one report
 	Format  reconcile.Format
-	// What was paid here from From on and before To has to be in the report. Zero:
-	// from the first of its dates to the last.
+	// Our payments from From (inclusive) to To (exclusive) must be in the report. Zero: from the
+	// first of its dates to the last.
 	From, To time.Time
 	Shared   bool // others use the account too: see reconcile.Matcher
-	DryRun   bool // nothing is kept, and nobody is warned
-	// Tell is called with each difference when it is found.
+	DryRun   bool // nothing is kept, and there are no warnings
+	// Tell is called with each discrepancy as it is found.
 	Tell func(reconcile.Finding)
 }
 
-// Compared is what came of a comparison.
+// Compared is the result of a comparison.
 type Compared struct {
-	pay.Reconciliation // without an ID where nothing was kept
+	pay.Reconciliation // without an ID if nothing was kept
 	Totals             reconcile.Totals
 }
 
-// Reconcile compares a provider's report with our books, and keeps what came of
-// it. Whose books differ is warned until a later comparison finds no difference.
+// Reconcile compares a provider's report with our books, and keeps the result. Merchants whose
+// books differ are warned until a later comparison finds no difference.
 //
-// Errors: store.ErrNotFound, that the report has no such columns or no line that
-// can be read, that its period is not known.
+// Errors: store.ErrNotFound; other errors if the report lacks the columns, if no line can be read,
+// or if its period is not known.
 func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
 	account, err := rc.Store.Accounts.Get(ctx, c.Account)
 	if err != nil {
@@ -91,7 +91,7 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	if err != nil {
 		return done, err
 	}
-	from, to := c.From.Truncate(time.Microsecond), c.To.Truncate(time.Microsecond) // as it is kept
+	from, to := c.From.Truncate(time.Microsecond), c.To.Truncate(time.Microsecond) // the stored precision
 	var of comparing = &chargesCompared{rc, account, &reconcile.Matcher{
 		Account: account.ID, Owner: account.Merchant, Shared: c.Shared, Tell: c.Tell,
 		Cost: func(p pay.Payment) (money.Amount, bool) {
@@ -108,19 +108,19 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	}
 	totals := of.totals()
 	if bad := totals.Found[reconcile.BadLine]; bad > 0 && bad == totals.Lines {
-		return done, fmt.Errorf("none of the %d lines could be read: is this how the report is written?", bad)
+		return done, fmt.Errorf("none of the %d lines could be read: check the report's format", bad)
 	}
 	if from.IsZero() {
 		from = totals.First
 	}
 	if to.IsZero() {
-		to = totals.Last.Add(time.Microsecond) // itself too
+		to = totals.Last.Add(time.Microsecond) // inclusive
 	}
 	switch {
 	case from.IsZero() || totals.Last.IsZero() && c.To.IsZero():
-		return done, errors.New("the report has no line with a date: say which period it is of")
+		return done, errors.New("the report has no line with a date: give its period")
 	case c.From.IsZero() && c.To.IsZero() && totals.First.Equal(totals.Last):
-		return done, errors.New("all lines of the report are of one moment, and nothing could be missing then: say which period it is of")
+		return done, errors.New("all lines of the report have the same time, so nothing could be missing: give its period")
 	case !from.Before(to):
 		return done, fmt.Errorf("the period ends at %s, before it begins at %s", to.Format(time.RFC3339), from.Format(time.RFC3339))
 	}
@@ -138,8 +138,7 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 	return done, rc.conclude(ctx, account, done)
 }
 
-// ReportFormat is how an account's own report is written: as its adapter says, or
-// in the generic columns.
+// ReportFormat is the format of an account's report: its adapter's, or the generic columns.
 //
 // Errors: store.ErrNotFound.
 func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
@@ -159,14 +158,14 @@ func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Fo
 	return reconcile.Generic(), nil
 }
 
-// readReport hands a report to what compares it, some lines at a time.
+// readReport passes a report to the comparison, some lines at a time.
 func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
 	lines, err := reconcile.NewReader(filepath.Base(report.Name), report, c.Format)
 	if err != nil {
 		return err
 	}
 	if !lines.Dated() && (c.From.IsZero() || c.To.IsZero()) {
-		return fmt.Errorf("%s has no column of dates: say which period it is of", report.Name)
+		return fmt.Errorf("%s has no column of dates: give its period", report.Name)
 	}
 	var chunk []reconcile.Line
 	for end := false; !end; {
@@ -194,7 +193,7 @@ func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Repor
 	return nil
 }
 
-// concluded is the comparison as it is kept.
+// concluded is the comparison in its stored form.
 func (rc *Reconciler) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: rc.Self().ID, At: rc.Now(),
@@ -229,8 +228,7 @@ func (rc *Reconciler) conclude(ctx context.Context, account acquirer.Account, do
 	})
 }
 
-// Reconciliations lists the newest comparisons with providers' reports, of one
-// account or of all.
+// Reconciliations lists the newest comparisons with providers' reports, of one account or of all.
 func (rc *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return rc.Store.Reconciliations.List(ctx, account, limit)
 }

@@ -1,5 +1,5 @@
-// Package recovery is what follows when a database was put back from a copy: what the copy lacks is found at the
-// providers before money moves again.
+// Package recovery handles a database that was restored from a copy: what the copy lacks is found
+// at the providers before money moves again.
 package recovery
 
 import (
@@ -18,31 +18,31 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// CopyFile copies the database of a service into an empty file, while that runs. All that was
-// committed by the moment at is in it.
+// CopyFile copies the database of a running service into an empty file. It contains everything that
+// was committed by the time at.
 //
 // Errors: engine.ErrNotAFile.
 func CopyFile(ctx context.Context, database, to string) (at time.Time, err error) {
 	return engine.CopyFile(ctx, database, to)
 }
 
-// Sound reads all of a database file, and says what is damaged.
+// Sound reads all of a database file, and returns an error that says what is damaged.
 func Sound(ctx context.Context, path string) error { return engine.Sound(ctx, path) }
 
-// DatabaseFile is where a database of one file is, OneFile whether there is such.
+// DatabaseFile returns the path of a database that is one file; oneFile is false for others.
 func DatabaseFile(database string) (path string, oneFile bool) {
 	path, err := engine.FilePath(database)
 	return path, err == nil
 }
 
-// MoveAside renames the database at a path, which nobody serves, and returns what it is called then; "" where
-// there is none.
+// MoveAside renames the database file at a path, which no process may serve, and returns its new
+// name; "" if there is none.
 func MoveAside(path string, at time.Time) (string, error) { return engine.MoveAside(path, at) }
 
-// Alone makes sure that no process serves a database of one file before release is called.
+// Alone makes sure that no process serves a database file until release is called.
 func Alone(database string) (release func(), err error) { return engine.Alone(database) }
 
-// Restore is what follows when a database was put back from a copy: the service is closed, or open with care,
+// Restore handles a database that was restored from a copy: the service is closed, or guarded,
 // until what the copy lacks is found at the providers.
 type Restore struct {
 	*base.Base
@@ -50,22 +50,22 @@ type Restore struct {
 	payouts *payouts.Payouts
 }
 
-// NewRestore returns it for a service.
+// NewRestore returns the Restore of a service.
 func NewRestore(b *base.Base, refunds *claims.Refunds, po *payouts.Payouts) *Restore {
 	return &Restore{b, refunds, po}
 }
 
 const (
-	// RecoveryEvery is how soon a node learns that another one began or ended a recovery.
+	// RecoveryEvery is how soon a node learns that a recovery was begun or ended elsewhere.
 	RecoveryEvery = 5 * time.Second
 	mostFound     = 10_000
 )
 
-// MarkCopy notes in a copy of the database that it is one, with all that was committed before a
-// moment: whoever serves it is closed until what it lacks is found out.
+// MarkCopy records in a copy of the database that it is one, with everything that was committed
+// before a time. A service that uses it is closed until what it lacks is found.
 func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
 	r, err := rs.Store.Recoveries.Get(ctx)
-	if err != nil || r.State == pay.RecoveryClosed { // a copy of one that is itself not open again
+	if err != nil || r.State == pay.RecoveryClosed { // a copy of a database that is itself closed
 		return err
 	}
 	_, change, err := r.BeginRecovery(at, time.Time{}, rs.Self().ID, rs.Now())
@@ -75,16 +75,16 @@ func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
 	return rs.Store.Commit(ctx, change)
 }
 
-// BeginRecovery closes the service, which was put back to a moment; what it did until the second
-// one is not in its database. The zero time is now.
+// BeginRecovery closes the service, whose database was restored to the time from; its commits until
+// the time to may be lost. A zero to means now.
 func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
 	return rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), rs.Self().ID, rs.Now())
 	})
 }
 
-// Restored notes that a copy is the database from now on: what was committed after it was made and
-// until now is lost. false: it is no copy that says of when it is.
+// Restored records that a copy is the database from now on: commits between the copy and now are
+// lost. marked is false if the database is not a marked copy.
 func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
 	read, err := rs.Store.Recoveries.Get(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
@@ -96,7 +96,7 @@ func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, e
 	return r, true, err
 }
 
-// recover decides about the recovery, and writes who did.
+// recover decides about the recovery, and writes the decision with its actor.
 func (rs *Restore) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
 		read, err := rs.Store.Recoveries.Get(ctx)
@@ -118,15 +118,15 @@ func (rs *Restore) recover(ctx context.Context, act audit.Act, note string, deci
 	return next, err
 }
 
-// RecoveryStatus is how far a recovery is.
+// RecoveryStatus is the progress of a recovery.
 type RecoveryStatus struct {
 	pay.Recovery
-	Guarded   bool        // open, and with care
-	Uncovered []string    // accounts of which nobody told what they did in the window
-	Open      []pay.Found // what was found, stands for nothing and waits
+	Guarded   bool        // the service is open, and guarded
+	Uncovered []string    // accounts whose activity in the window is not known
+	Open      []pay.Found // found entries that have no object and wait
 }
 
-// Recovery tells how far a recovery is; its State is empty where there never was one.
+// Recovery returns the progress of a recovery; its State is empty if there was none.
 func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 	if s.Recovery, err = rs.Store.Recoveries.Get(ctx); err != nil {
 		return s, err
@@ -145,7 +145,7 @@ func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 	return s, err
 }
 
-// recoveryAccounts are those that may have moved money in the window.
+// recoveryAccounts are the accounts that may have moved money in the window.
 func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := rs.Store.Accounts.List(ctx)
 	for _, account := range list {
@@ -156,10 +156,10 @@ func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err erro
 	return ids, err
 }
 
-// CoverAccount notes how it is known what an account did in the window.
+// CoverAccount records how an account's activity in the window is known.
 func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
-		return errors.New("say how you know what it did in the window")
+		return errors.New("say how you know the account's activity in the window")
 	}
 	if _, err := rs.Store.Accounts.Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
@@ -170,7 +170,7 @@ func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error 
 	return err
 }
 
-// CloseFound notes what the operator did about something that was found.
+// CloseFound records what the operator did about a found entry.
 func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 	return base.Again(func() error {
 		f, err := rs.Store.Recoveries.FoundAt(ctx, id)
@@ -186,13 +186,13 @@ func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 	})
 }
 
-// EndRecovery opens the service again. waiting says that refunds and payouts that nothing stands for may
-// wait until their requests are repeated.
+// EndRecovery opens the service again. With waiting, refunds and payouts without an object may wait
+// until their requests are repeated.
 //
-// Errors: that something is not known yet.
+// It returns an error if something is not known yet.
 func (rs *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
 	return rs.recover(ctx, audit.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		accounts, err := rs.recoveryAccounts(ctx) // anew each time: who reads a list meanwhile finds more
+		accounts, err := rs.recoveryAccounts(ctx) // read in each try: a list that is read meanwhile finds more
 		if err != nil {
 			return r, pay.Change{}, err
 		}

@@ -18,26 +18,26 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Listing is a provider's own list of what it did in the window of a recovery.
+// Listing is a provider's own list of its activity in the window of a recovery.
 type Listing struct {
 	Account string
 	Reports []reconciliation.Report
 	Format  reconcile.Format
 }
 
-// Listed is what a provider's list told.
+// Listed is the result of reading a provider's list.
 type Listed struct {
 	Lines, Known, Regained int
-	Foreign                int         // lines that have no reference of ours
-	Other                  int         // lines of no charge, refund or payout
-	Found                  []pay.Found // what nothing stands for
+	Foreign                int         // lines without a reference of ours
+	Other                  int         // lines that are no charge, refund or payout
+	Found                  []pay.Found // entries without an object in our books
 }
 
-// ReadListing compares a provider's list of the window with the books. What belongs to a payment or
-// a withdrawal that is there is given to it, and asked about; what does not waits for its request
-// to be repeated, or for the operator.
+// ReadListing compares a provider's list of the window with the books. An entry whose payment or
+// withdrawal exists is assigned to it, and queried. Others wait until their request is repeated, or
+// for the operator.
 //
-// Errors: that no recovery is under way, that a line cannot be read.
+// It returns an error if no recovery is under way, or if a line cannot be read.
 func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
 	if !rs.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
@@ -71,14 +71,14 @@ func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err
 			}
 		}
 	}
-	if done.Lines == 0 { // or the account's window would count as known
-		return done, fmt.Errorf("no line of the list is of a charge, a refund or a payout, %d are of other kinds: does its column of kinds use other words? "+
-			"Where the account did nothing in the window, say so: cascada recover cover %s", done.Other, account.ID)
+	if done.Lines == 0 { // otherwise the account would count as covered
+		return done, fmt.Errorf("no line of the list is a charge, a refund or a payout, and %d are other kinds: does its column of kinds use other words? "+
+			"If the account did nothing in the window, use cascada recover cover %s", done.Other, account.ID)
 	}
 	return done, rs.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }
 
-// listed takes a line.
+// listed handles one line.
 func (rs *Restore) listed(ctx context.Context, account acquirer.Account, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
@@ -112,7 +112,7 @@ func (rs *Restore) listed(ctx context.Context, account acquirer.Account, line re
 	return rs.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
 }
 
-// foundIn reads what a line is about by our references; false where it has none.
+// foundIn reads a line with one of our references; ok is false if it has none.
 func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 	f = pay.Found{Version: 1, Account: account, Reference: l.Reference, FoundNotes: pay.FoundNotes{
 		ProviderRef: l.ProviderRef, Minor: l.Amount.Minor, Currency: l.Amount.Currency,
@@ -141,8 +141,7 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 	return f, ok && long && base.Storable(object)
 }
 
-// place gives what was found to what it belongs to, where that is there: known says that it had it
-// before.
+// place assigns a found entry to its object, if that exists. known: the object had it already.
 func (rs *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	switch f.Kind {
 	case pay.FoundCharge:

@@ -8,10 +8,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// Action is what the sandbox plays on demand (SBX-5, SBX-8).
+// Action is a simulated action (SBX-5, SBX-8).
 type Action string
 
-// Actions. SlowPayment is for the header only, Refunded for the simulate call only.
+// The actions. SlowPayment is only for the header, Refunded only for the simulate call.
 const (
 	Paid        Action = "paid"
 	Failed      Action = "failed"
@@ -21,12 +21,13 @@ const (
 	SlowPayment Action = sandbox.SlowPayment
 )
 
-// HeaderActions lists what the header Sandbox-Simulate takes.
+// HeaderActions lists the values of the header Sandbox-Simulate.
 func HeaderActions() []Action {
 	return []Action{Paid, Failed, Expired, Chargeback, SlowPayment}
 }
 
-// allows refuses the action on a payment that the simulation table does not allow it on now (SBX-6).
+// allows returns an error if the simulation table does not allow the action on the payment now
+// (SBX-6).
 //
 // Errors: conflict_state.
 func (a Action) allows(p pay.Payment) error {
@@ -44,8 +45,8 @@ func (a Action) allows(p pay.Payment) error {
 	}
 }
 
-// unmoved allows the action on a payment that nobody has moved since somebody saw it: of two
-// at a time one counts.
+// unmoved allows the action only on a payment that has not changed since it was seen: of two at the
+// same time, one succeeds.
 func (a Action) unmoved(seen pay.Payment) func(pay.Payment) error {
 	return func(read pay.Payment) error {
 		if read.Version == seen.Version {

@@ -10,23 +10,22 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// BankAction is what a person does on the simulated bank's page.
+// BankAction is an action on the simulated bank's page.
 type BankAction string
 
-// What can be done there.
+// The actions.
 const (
 	BankPay      BankAction = "pay"
 	BankDecline  BankAction = "decline"
-	BankTimeout  BankAction = "timeout"      // the shopper lets the window pass
-	BankLate     BankAction = "late"         // pays when it has passed
+	BankTimeout  BankAction = "timeout"      // the shopper lets the window end
+	BankLate     BankAction = "late"         // pays after the window has ended
 	BankMismatch BankAction = "wrong_amount" // pays a cent less
 )
 
-// AtBank plays an ending of a sandbox payment.
+// AtBank simulates the end of a sandbox payment.
 //
-// Errors: transaction_not_found (also for a payment of a real provider: it has no
-// simulated bank), invalid_request, conflict_state when the payment is not open
-// any more.
+// Errors: transaction_not_found (also for a payment of a real provider, which has no simulated
+// bank), invalid_request, conflict_state if the payment is not open any more.
 func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cause view.Cause) (pay.Payment, error) {
 	p, err := sb.cascade.AnyPayment(ctx, id)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package sandbox plays what happens outside, for whoever tries the service: what simulated providers and banks
-// tell, and the time of a test clock. Production knows nothing of it.
+// Package sandbox simulates the outside world for integrators: the notices of simulated providers
+// and banks, and the time of a test clock. Production does not use it.
 package sandbox
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Sandbox plays what happens outside: what simulated providers tell, and the time of a merchant's
+// Sandbox simulates the outside world: notices of simulated providers, and the time of a merchant's
 // clock. Nothing of it reaches production.
 type Sandbox struct {
 	*base.Base
@@ -39,8 +39,8 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 
-// Simulate moves a sandbox payment on the merchant's demand (SBX-4)
-// and returns the events that it fired.
+// Simulate moves a sandbox payment at the merchant's request (SBX-4) and returns the events that
+// this made.
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
@@ -63,7 +63,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, 
 	return p, fired, nil
 }
 
-// Play is the header Sandbox-Simulate on a payment that was just created.
+// Play applies the header Sandbox-Simulate to a payment that was just created.
 func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	action := Action(p.Script.Action)
 	if action == Chargeback {
@@ -77,7 +77,7 @@ func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (p
 	return next, err
 }
 
-// Move is Simulate for a payment that was read, on anybody's demand; it returns the events themselves.
+// Move is Simulate for a payment that was read, for any caller. It returns the events themselves.
 func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	if err := action.allows(p); err != nil {
 		return p, nil, err
@@ -100,21 +100,21 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause
 	}
 	next, events, err = sb.Tell(ctx, p, n, action.unmoved(p), cause)
 	if err == nil && len(events) == 0 {
-		// Somebody else moved the payment between our read and the notice.
+		// The payment was changed between our read and the notice.
 		err = action.allows(next)
 	}
 	return next, events, err
 }
 
-// Tell lets the simulated provider of a payment notify us. The confirmation
-// travels as a real one does: signed, and read by the provider's own code. may refuses it of the
-// payment as it stands then; nil refuses nothing.
+// Tell makes the simulated provider of a payment notify us. The notification is handled like a real
+// one: it is signed, and read by the provider's own code. may can refuse it because of the
+// payment's present state; nil refuses nothing.
 func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &problem.Error{
-			Code: problem.ConflictState, Message: "this payment is in a provider's own test environment: what becomes of it is played there",
+			Code: problem.ConflictState, Message: "this payment is in a provider's own test environment: simulate its outcome there",
 			Details: problem.Details{From: string(p.Status)},
 		}
 	}
@@ -124,18 +124,18 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, may, cause)
 		var shown *problem.Error
 		if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
-			continue // its fault: the provider was refused, and the payment stays as it is
+			continue // a simulated fault: the notification was refused, and the payment does not change
 		}
 		if err != nil {
 			return p, nil, err
 		}
 		next, events = read, append(events, told...)
-		may = nil // what its fault sends beside it is told as it comes
+		may = nil // extra notifications of the fault are applied as they come
 	}
 	return next, events, nil
 }
 
-// refund gives all that is left back, by the code of a refund call.
+// refund gives back all that is left, by the code of a refund call.
 func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Played: true},
 		Refunded.allows, audit.Actor{}, base.Idempotency{}, cause)

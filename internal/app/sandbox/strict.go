@@ -10,10 +10,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// The sandbox takes what production would not: any country, any document. A strict one
-// refuses it, so that a shop finds out before it sells anything.
+// The sandbox accepts what production refuses: any country, any document. A strict sandbox refuses
+// it too, so that a shop finds such mistakes before it goes live.
 
-// SandboxSettings reads how a merchant's sandbox is set.
+// SandboxSettings reads the settings of a merchant's sandbox.
 //
 // Errors: production_key_refused.
 func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (tenant.Merchant, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Clock reads a merchant's test clock, and the time that it shows.
+// Clock reads a merchant's test clock, and its time.
 func (sb *Sandbox) Clock(ctx context.Context, scope tenant.Scope) (tenant.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return tenant.Clock{}, time.Time{}, err
@@ -29,8 +29,8 @@ func (sb *Sandbox) clock(ctx context.Context, merchant string) (tenant.Clock, er
 	return c, err
 }
 
-// MoveClock puts a merchant's test clock forward. What comes due by it is done
-// by the loops, within moments.
+// MoveClock moves a merchant's test clock forward. The loops do the work that becomes due within
+// moments.
 func (sb *Sandbox) MoveClock(ctx context.Context, scope tenant.Scope, by time.Duration) (tenant.Clock, time.Time, error) {
 	if err := sandboxOnly(scope); err != nil {
 		return tenant.Clock{}, time.Time{}, err
@@ -55,7 +55,7 @@ func (sb *Sandbox) MoveClock(ctx context.Context, scope tenant.Scope, by time.Du
 
 func sandboxOnly(scope tenant.Scope) error {
 	if scope.Live {
-		return problem.New(problem.ProductionKeyRefused, "this is for the sandbox alone: use a test key (sk_test_…)")
+		return problem.New(problem.ProductionKeyRefused, "this is for the sandbox only: use a test key (sk_test_…)")
 	}
 	return nil
 }

@@ -16,39 +16,39 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Earnings are what merchants have: what is pending, available, in reserve and paid, the movements,
-// and the settlements that make it available.
+// Earnings has the merchants' money: balances, movements, settlements and reserves.
 type Earnings struct {
 	*base.Base
 	payouts *payouts.Payouts
 }
 
-// NewEarnings returns the earnings of a service.
+// NewEarnings returns the Earnings of a service.
 func NewEarnings(b *base.Base, po *payouts.Payouts) *Earnings { return &Earnings{b, po} }
 
 const (
-	// movementsShown is how many movements the balance shows, releasesShown how
-	// many days of the reserve (BAL-4).
+	// movementsShown is how many movements the balance shows; releasesShown how many days of the
+	// reserve (BAL-4).
 	movementsShown = 50
 	releasesShown  = 3
-	// movementsLookedAt is among how many transfers those of a shop with siblings are.
+	// movementsLookedAt is how many transfers are searched for the movements of a shop with
+	// siblings.
 	movementsLookedAt = 1000
-	// feePeriod is what a fee summary is about.
+	// feePeriod is the period of the summary of fees.
 	feePeriod = 90 * 24 * time.Hour
 )
 
-// Balance is all that the balance resource shows (BAL-1, BAL-4).
+// Balance is everything that the balance resource shows (BAL-1, BAL-4).
 type Balance struct {
 	Balances   ledger.Balances
 	Period     ledger.Balances // what the last 90 days added to each account
 	Movements  []pay.Movement
 	Releases   []pay.Reserve // the next days of the reserve, each with what is left of it
 	Mismatched store.Mismatched
-	Drift      store.Drifted // from what providers report
-	Now        time.Time     // the merchant's
+	Drift      store.Drifted // from the providers' reports
+	Now        time.Time     // in the merchant's clock
 }
 
-// Balance reads a merchant's account in an environment.
+// Balance reads a merchant's balance in an environment.
 func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
 	if acc.Balances, err = e.Store.Books.Balances(ctx, scope); err != nil {
@@ -70,8 +70,8 @@ func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance
 	return acc, err
 }
 
-// period is what the last 90 days added to each account: the balances less
-// what the settlements before that time had claimed.
+// period is what the last 90 days added to each account: the balances less the sums that
+// settlements had collected before that time.
 func (e *Earnings) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
 	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-feePeriod))
@@ -84,14 +84,14 @@ func (e *Earnings) period(ctx context.Context, scope tenant.Scope, have ledger.B
 	return period, err
 }
 
-// releases are the next days whose reserve is released, and what is left of
-// each once the refunds that no settlement has claimed are taken off.
+// releases are the next days whose reserve is released, and what is left of each, less the refunds
+// that no settlement has collected yet.
 func (e *Earnings) releases(ctx context.Context, scope tenant.Scope, reserve int64) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
-	// More are read than shown: refunds may have taken a day altogether, and
-	// the newest day may be settled in part.
+	// More are read than shown: refunds may have taken a whole day, and the newest day may be
+	// settled in part.
 	const read = releasesShown + 7
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
@@ -121,8 +121,8 @@ func (e *Earnings) releases(ctx context.Context, scope tenant.Scope, reserve int
 	return list[:min(len(list), releasesShown)], nil
 }
 
-// betweenSettlements reads with the open settlement as it is, again where one was closed
-// meanwhile: what that took would be read on both sides of it, or on neither.
+// betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
+// meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
 func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
 		open, err := e.Store.Settlements.Open(ctx, scope)
@@ -144,8 +144,8 @@ func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, r
 	return err
 }
 
-// Movements lists what moved a merchant's balances, newest first, and counts
-// all there is. A shop with siblings sees nothing of theirs.
+// Movements lists the movements of a merchant's balances, newest first, with their number. A shop
+// with siblings does not see theirs.
 func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
@@ -154,14 +154,15 @@ func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.P
 	if !siblings {
 		list, total, err = e.Store.Books.Movements(ctx, scope, page)
 	} else {
-		// All that moved is looked at, for that alone tells which is whose: one at a time.
+		// All movements must be read to know which are the shop's: one request at a time.
 		defer e.Turns.Take("movements/" + scope.Merchant)()
 		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
 	return list, total, base.OrNotBehind(err)
 }
 
-// newestMovements are those that the balance shows. Of a shop with siblings they may be fewer.
+// newestMovements are the movements that the balance shows. For a shop with siblings there may be
+// fewer.
 func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]pay.Movement, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
@@ -175,7 +176,7 @@ func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]p
 	return list, err
 }
 
-// siblings reports whether a scope is that of a shop, of which its merchant has more.
+// siblings reports whether the scope is a shop whose merchant has other shops.
 func (e *Earnings) siblings(ctx context.Context, scope tenant.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil

@@ -23,8 +23,8 @@ const (
 	reportPage   = 1000
 )
 
-// Receipts does what is due of settlements that are closed: the PDF first; in
-// the sandbox the payout, which in production the operator confirms.
+// Receipts does the due work of closed settlements: first the PDF; in the sandbox also the payout,
+// which in production the operator confirms.
 func (e *Earnings) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
@@ -33,7 +33,7 @@ func (e *Earnings) Receipts(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement's receipt is not made; it comes again", err, "settlement", s.ID)
+			e.ComesAgain(ctx, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -74,11 +74,11 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 	return statement.PDF(statement.Statement{Settlement: s, Merchant: merchant, Lines: lines})
 }
 
-// List lists a merchant's settlements, newest first, and counts what
-// the filter selects. Like the balance they are the merchant's, whichever of
-// its shops asks.
+// List lists a merchant's settlements, newest first, with the number that the filter selects. Like
+// the balance, they belong to the merchant, whichever of its shops asks. The page begins behind the
+// settlement with the id after, if that is not empty.
 //
-// Errors: invalid_request for a page behind a row that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
@@ -93,7 +93,7 @@ func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.Settlemen
 
 // Get reads one settlement of the merchant.
 //
-// Errors: settlement_not_found, also for another merchant's.
+// Errors: settlement_not_found, also for another merchant's settlement.
 func (e *Earnings) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(problem.SettlementNotFound, "settlement", scope, id)
@@ -116,10 +116,10 @@ func orNoSettlement(err error) error {
 	return err
 }
 
-// SettlementLines reads a page of a settlement's lines, and counts them. A shop with siblings
-// sees nothing of theirs. The lines of a page stand behind the one whose number is page.After.
+// SettlementLines reads a page of a settlement's lines, with their number. A shop with siblings
+// does not see theirs. The page begins behind the line with the number page.After.
 //
-// Errors: invalid_request for a page behind a line that is not there.
+// Errors: invalid_request for an unknown cursor.
 func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pa
 	return list, total, err
 }
 
-// EachLine hands all lines of a settlement to each, in order, as SettlementLines lists them.
+// EachLine calls each with all lines of a settlement, in order, as SettlementLines lists them.
 func (e *Earnings) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
@@ -179,7 +179,7 @@ func (e *Earnings) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settl
 	return nil
 }
 
-// ReceiptFor is ReceiptOf for a scope. It lists what all shops of the merchant took.
+// ReceiptFor is ReceiptOf for a scope. The receipt lists the payments of all shops of the merchant.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
 func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Settlement) ([]byte, error) {
@@ -188,13 +188,13 @@ func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Set
 		return nil, err
 	}
 	if siblings {
-		return nil, problem.New(problem.Forbidden, "the receipt lists what all shops of the merchant took: ask with credentials of the whole merchant, or for format=csv or json")
+		return nil, problem.New(problem.Forbidden, "the receipt lists the payments of all shops of the merchant: use credentials of the whole merchant, or format=csv or json")
 	}
 	return e.ReceiptOf(ctx, s)
 }
 
-// ReceiptOf returns the PDF of a settlement that is closed: the one that is
-// kept, or, in the moment before it is, the same drawn now.
+// ReceiptOf returns the PDF of a closed settlement: the stored one, or, just before it is stored,
+// an equal one that is drawn now.
 //
 // Errors: conflict_state while the settlement is open.
 func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
@@ -209,13 +209,13 @@ func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, err
 	return d.Body, err
 }
 
-// Language is what a merchant's reports are written in.
+// Language is the language of a merchant's reports.
 func (e *Earnings) Language(ctx context.Context, merchant string) (tenant.Language, error) {
 	m, err := e.Store.Merchants.Get(ctx, merchant)
 	return m.Language, err
 }
 
-// SimulatePayout pays a sandbox settlement on the merchant's demand.
+// SimulatePayout pays a sandbox settlement at the merchant's request.
 //
 // Errors: production_key_refused, settlement_not_found, conflict_state,
 // settlement_already_paid.
@@ -230,8 +230,7 @@ func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id str
 	return e.paySettlement(ctx, s.ID, by.Actor())
 }
 
-// PaySettlement notes for the operator that the payout behind a settlement is
-// confirmed.
+// PaySettlement records, for the operator, that the payout of a settlement is confirmed.
 //
 // Errors: settlement_not_found, conflict_state, settlement_already_paid.
 func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
@@ -259,14 +258,12 @@ func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (p
 	return next, e.Store.Commit(ctx, change)
 }
 
-// AnySettlements lists settlements of every merchant for the operator, newest
-// first.
+// AnySettlements lists settlements of all merchants, newest first, for the operator.
 func (e *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return e.Store.Settlements.All(ctx, merchant, status, limit)
 }
 
-// AnySettlement reads a settlement of any merchant, with its first lines, for
-// the operator.
+// AnySettlement reads a settlement of any merchant, with its first lines, for the operator.
 func (e *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
 	s, err := e.Store.Settlements.Any(ctx, id)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package settlement is what merchants have earned: their balances and movements, the settlements that
-// make them available, reserves, and receipts of what was settled.
+// Package settlement has the merchants' earnings: balances, movements, settlements, reserves, and
+// receipts.
 package settlement
 
 import (
@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// claimLimit is how many transfers one Change of a settlement claims: few
-	// enough that payments which wait for the same committer do not notice.
+	// claimLimit is how many transfers one Change of a settlement collects: few enough not to delay
+	// payments that wait for the same committer.
 	claimLimit = 1000
 	// settleBatch is how many settlements or reserves are leased at a time.
 	settleBatch = 20
 	settleLease = time.Minute
 	openBatch   = 500
-	// settleSlack is how far back of what is settled the next settlement looks
-	// for transfers that were stamped before and written after: much longer than
-	// any commit waits. A sandbox whose clock was moved is looked at whole: it may
-	// have jumped past a transfer on its way.
+	// settleSlack is how far back the next settlement looks for transfers that have an earlier time
+	// but were written later. It is much longer than any commit takes. In a sandbox whose clock was
+	// moved, all transfers are searched: the clock may have jumped past a transfer that was being
+	// written.
 	settleSlack = 24 * time.Hour
 )
 
-// OpenSettlements opens the first settlement of merchants who have earned
-// something; each later one is opened by the closing of the one before.
+// OpenSettlements opens the first settlement of merchants who have earned something. Each later one
+// is opened when the one before is closed.
 func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 	list, err := e.Store.Settlements.Unopened(ctx, openBatch)
 	if err != nil {
@@ -50,8 +50,8 @@ func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 	return opened, nil
 }
 
-// CloseSettlements looks at open settlements that are due and closes those
-// whose lines are old enough. Doing one twice is harmless.
+// CloseSettlements looks at due open settlements and closes those whose lines are old enough. Doing
+// one twice is harmless.
 func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(settleLease), settleBatch)
@@ -60,15 +60,14 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement is not closed; it comes again", err, "settlement", s.ID)
+			e.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
 }
 
-// closeSettlement looks at an open settlement, and claims what is old enough in
-// as many Changes as it takes. Whoever finds that somebody else has it leaves
-// it to them.
+// closeSettlement looks at an open settlement, and collects transfers that are old enough, in as
+// many Changes as necessary. If another node has it, this node stops.
 func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
@@ -92,8 +91,8 @@ func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error 
 	}
 }
 
-// lookFrom is the time before which a settlement need not look for transfers
-// that are not claimed.
+// lookFrom is the time before which a settlement need not look for transfers that are not
+// collected.
 func (e *Earnings) lookFrom(s pay.Settlement) time.Time {
 	jumped := false
 	if clocks := e.Clocks.Load(); clocks != nil && !s.Live {
@@ -105,8 +104,7 @@ func (e *Earnings) lookFrom(s pay.Settlement) time.Time {
 	return s.PeriodStart.Add(-settleSlack)
 }
 
-// claimNext writes the next lines of a settlement that is closing. It reports true
-// when these were the last.
+// claimNext writes the next lines of a settlement that is closing. done: these were the last.
 func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
 	list, at, err := e.unsettled(ctx, s)
 	if err != nil {
@@ -122,8 +120,7 @@ func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 		if !errors.Is(err, store.ErrStale) {
 			return err
 		}
-		// A day's reserve was released beside us, or somebody else closes the
-		// settlement.
+		// A day's reserve was released at the same time, or another node closes the settlement.
 		read, readErr := e.Store.Settlements.Any(ctx, s.ID)
 		if readErr != nil {
 			return readErr
@@ -136,7 +133,7 @@ func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 	return next, at.Done(), err
 }
 
-// gathered decides what becomes of a settlement with the lines it has claimed.
+// gathered decides what follows for a settlement with the lines that it has collected.
 func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
 	held, err := e.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
@@ -162,8 +159,8 @@ func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.S
 	return next, change, nil
 }
 
-// unsettled reads the next transfers that the settlement claims, over the
-// kinds, and says how far it has come.
+// unsettled reads the next transfers that the settlement collects, over all kinds, and returns the
+// new cursor.
 func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
@@ -186,7 +183,7 @@ func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unset
 	return list, at, nil
 }
 
-// reservesOf reads the reserves of the days that the lines name.
+// reservesOf reads the reserves of the days of the lines.
 func (e *Earnings) reservesOf(ctx context.Context, scope tenant.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
@@ -203,7 +200,7 @@ func (e *Earnings) reservesOf(ctx context.Context, scope tenant.Scope, lines []p
 	return e.Store.Reserves.ByID(ctx, ids)
 }
 
-// ReleaseReserves frees the reserves of days that are due.
+// ReleaseReserves releases the reserves of days that are due.
 func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(settleLease), settleBatch)
@@ -212,14 +209,14 @@ func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a reserve is not released; it comes again", err, "reserve", v.ID)
+			e.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
 }
 
-// release frees what is left of a day's reserve, in two Changes: what refunds took of
-// it is read once none can take more.
+// release releases what is left of a day's reserve, in two Changes: the refunds from it are counted
+// once no more can be taken.
 func (e *Earnings) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
 		next, change := v.Close(e.TimeOf(v.Scope))

@@ -1,4 +1,4 @@
-// Package verification is how a merchant proves who it is.
+// Package verification verifies merchants' identities: the submission of documents and the decision. It checks no shopper.
 package verification
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Identity is what merchants prove of who they are.
+// Identity verifies merchants.
 type Identity struct{ *base.Base }
 
 // NewIdentity returns the verifications of a service.
 func NewIdentity(b *base.Base) *Identity { return &Identity{b} }
 
-// NewVerification is what a verification is made from.
+// NewVerification is a request for a verification.
 type NewVerification struct {
 	Level     tenant.KYCLevel
 	Subject   tenant.KYCSubject
 	ReturnURL string
 }
 
-// Start begins to verify a merchant in an environment, or returns
-// the verification that is open; made tells which.
+// Start begins a verification of a merchant in an environment, or returns the open one; made: it is
+// new.
 func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
 	scope := tenant.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
@@ -39,7 +39,7 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 			v, made = open, false
 			return nil
 		}
-		if err == nil { // nobody has written down yet that it has expired
+		if err == nil { // it has expired, but that was not written yet
 			if err := po.move(ctx, po.Self(), open, tenant.KYCExpired, "", ""); err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 			Audit:         po.Audited(by.Actor(), scope, audit.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
 		})
 		if errors.Is(err, store.ErrDuplicate) {
-			return store.ErrStale // another request was first: read what it made
+			return store.ErrStale // another request was first: read its verification
 		}
 		return err
 	})
@@ -66,7 +66,7 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 
 // Get reads a verification of the merchant.
 //
-// Errors: not_found, also for another merchant's.
+// Errors: not_found, also for another merchant's verification.
 func (po *Identity) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	missing := base.Missing(problem.NotFound, "verification", scope, id)
 	if !base.Storable(id) {
@@ -79,7 +79,7 @@ func (po *Identity) Get(ctx context.Context, scope tenant.Scope, id string) (ten
 	return v, err
 }
 
-// Simulate moves a sandbox verification on the merchant's demand.
+// Simulate moves a sandbox verification at the merchant's request.
 //
 // Errors: production_key_refused, not_found, conflict_state.
 func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
@@ -101,8 +101,8 @@ func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, 
 	return v, err
 }
 
-// Page reads the verification of a page: who has its address may
-// see it and hand it in.
+// Page reads the verification of a page. Whoever has the page's address may read it and submit
+// documents.
 //
 // Errors: not_found, also for a wrong token.
 func (po *Identity) Page(ctx context.Context, id, token string) (tenant.Verification, error) {
@@ -117,9 +117,9 @@ func (po *Identity) Page(ctx context.Context, id, token string) (tenant.Verifica
 	return v, err
 }
 
-// HandIn notes that the merchant has sent its documents.
+// HandIn records that the merchant has submitted documents.
 //
-// Errors: as PageVerification; conflict_state.
+// Errors: those of Page; conflict_state.
 func (po *Identity) HandIn(ctx context.Context, id, token string) (tenant.Verification, error) {
 	var v tenant.Verification
 	err := base.Again(func() error {
@@ -132,8 +132,8 @@ func (po *Identity) HandIn(ctx context.Context, id, token string) (tenant.Verifi
 	return v, err
 }
 
-// Decide is the operator's word: verified or rejected, with the
-// reason that the merchant sees.
+// Decide applies the operator's decision: verified or rejected, with the reason that the merchant
+// sees.
 func (po *Identity) Decide(ctx context.Context, id string, to tenant.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.Verifications.Any(ctx, id)
@@ -144,7 +144,7 @@ func (po *Identity) Decide(ctx context.Context, id string, to tenant.Verificatio
 	})
 }
 
-// List lists the newest of all merchants for the operator.
+// List lists the newest verifications of all merchants for the operator.
 func (po *Identity) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return po.Store.Verifications.List(ctx, status, merchant, limit)
 }
@@ -160,8 +160,8 @@ func (po *Identity) move(ctx context.Context, by audit.Actor, v tenant.Verificat
 	})
 }
 
-// ExpireVerifications ends those that nobody handed in. It returns how many it
-// took; doing one twice is harmless.
+// ExpireVerifications ends verifications whose documents were not submitted in time. It returns how
+// many it leased. Doing one twice is harmless.
 func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
 	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
@@ -169,7 +169,7 @@ func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, v := range due {
-		// Stale: it was handed in meanwhile.
+		// Stale: documents were submitted meanwhile.
 		if err := po.move(ctx, po.Self(), v, tenant.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
@@ -177,8 +177,8 @@ func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
-// VerificationURL is the address of a verification's page. It holds a token,
-// so that nobody can guess it.
+// VerificationURL is the address of a verification's page. It contains a token, so that it cannot
+// be guessed.
 func (po *Identity) VerificationURL(id string) string {
 	return po.CheckoutURL + "/kyc/" + id + "?token=" + po.pageToken(id)
 }

@@ -15,25 +15,23 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// AccountPrefix begins the id of a provider account that the operator gave no
-// name.
+// AccountPrefix begins the id of a provider account for which the operator chose no id.
 const AccountPrefix = "acc_"
 
-// Account is the operator's account at a provider, in one environment,
-// for one merchant or for all.
+// Account is the operator's account at a provider, in one environment, for one merchant or for all.
 type Account struct {
-	ID       string // acc_…, or the operator's own word; it is in the notification URL
+	ID       string // acc_…, or an id that the operator chose; it is part of the notification URL
 	Version  int64
 	Adapter  string // "stripe"
-	Live     bool   // production; else the provider's own test environment
-	Merchant string // whose payments it takes; "" for all merchants'
+	Live     bool   // production; otherwise the provider's own test environment
+	Merchant string // the merchant whose payments it takes; "" for all merchants
 	Status   AccountStatus
-	BaseURL  string      // in place of the provider's own address, "" for that
-	Rails    []string    // catalog keys that it takes payments by; none: all that the adapter has
-	Terms    []RailTerms // the operator's contract, by rail; the one of "" is for all others
-	Priority int         // of two accounts the lower one is tried first
-	// Credentials are sealed. Those of before are kept for a while after a
-	// rotation, for notifications that the provider still signs with them.
+	BaseURL  string      // overrides the provider's own address; "" for the provider's own
+	Rails    []string    // catalog keys of the rails that are on; none: all rails of the adapter
+	Terms    []RailTerms // the operator's contract, by rail; the terms with rail "" are for all other rails
+	Priority int         // the account with the lower number is tried first
+	// Credentials are encrypted. After a rotation the previous ones are kept for a while, because
+	// the provider may still sign notifications with them.
 	Credentials []byte
 	Before      []byte
 	RotatedAt   time.Time
@@ -44,40 +42,40 @@ type Account struct {
 // AccountStatus says what an account is used for.
 type AccountStatus string
 
-// The statuses. A disabled account takes no new charges; it is still asked about
-// those it took, and refunds them. A removed one is gone, except for its id.
+// The statuses. A disabled account takes no new charges, but its earlier charges are still queried
+// and refunded. Of a removed account only the id is kept.
 const (
 	AccountEnabled  AccountStatus = "enabled"
 	AccountDisabled AccountStatus = "disabled"
 	AccountRemoved  AccountStatus = "removed"
 )
 
-// RailTerms is what a provider asks for a rail, and takes at a time.
+// RailTerms is the provider's price for a rail and the limits of one payment.
 type RailTerms struct {
 	Rail   string     `json:"rail,omitempty"` // catalog key; "" for every rail
 	Fee    *money.Fee `json:"fee,omitempty"`  // nil: not known
 	Limits []Limit    `json:"limits,omitempty"`
 }
 
-// DefaultPriority is an account's where the operator gives none.
+// DefaultPriority is the priority of an account for which the operator sets none.
 const DefaultPriority = 100
 
-// AccountGrace is how long notifications are taken that are signed with
-// credentials which a rotation has replaced.
+// AccountGrace is how long notifications are accepted that are signed with credentials which a
+// rotation has replaced.
 const AccountGrace = 24 * time.Hour
 
-// accountID is what an account may be called: it stands in a URL.
+// accountID matches the ids that an account may have. The id is part of a URL.
 var accountID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{1,63}$`)
 
 // Environment names the account's environment.
 func (a Account) Environment() tenant.Environment { return tenant.EnvironmentOf(a.Live) }
 
-// Scope is whose audit log the account's acts stand in.
+// Scope is the scope of the audit log in which the account's acts are written.
 func (a Account) Scope() tenant.Scope {
 	return tenant.Scope{Merchant: a.Merchant, Live: a.Live}
 }
 
-// Check says what is wrong with an account, as the operator wrote it.
+// Check validates an account as the operator wrote it.
 //
 // Errors: invalid_request.
 func (a Account) Check() error {
@@ -99,15 +97,15 @@ func (a Account) Check() error {
 		}
 		seen[t.Rail] = true
 		if t.Rail != "" && len(a.Rails) > 0 && !RailIn(a.Rails, t.Rail) {
-			add(path+".rail", "%s has terms and is not on", t.Rail)
+			add(path+".rail", "%s has terms, but is not on", t.Rail)
 		}
 		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > MaxAmount) {
-			add(path+".price", "the price of %s is not one: %s", t.where(), t.Fee)
+			add(path+".price", "the price of %s is invalid: %s", t.where(), t.Fee)
 		}
 		for n, l := range t.Limits {
 			at := fmt.Sprintf("%s.limits[%d]", path, n)
 			if l.Min < 0 || l.Max < max(l.Min, 1) {
-				add(at, "the limits of %s are none: %s", t.where(), l)
+				add(at, "the limits of %s are invalid: %s", t.where(), l)
 			}
 			if slices.ContainsFunc(t.Limits[:n], func(o Limit) bool { return o.Currency == l.Currency }) {
 				add(at, "%s has limits in %s twice", t.where(), l.Currency)
@@ -119,7 +117,7 @@ func (a Account) Check() error {
 
 func (t RailTerms) where() string { return cmp.Or(t.Rail, "all rails") }
 
-// next is the account with one more version.
+// next returns the account with its version raised by one.
 func (a Account) next(now time.Time) Account {
 	a.Version++
 	a.UpdatedAt = now
@@ -129,7 +127,7 @@ func (a Account) next(now time.Time) Account {
 	return a
 }
 
-// Present reports whether an account was not removed.
+// Present returns an error if the account was removed.
 //
 // Errors: conflict_state.
 func (a Account) Present() error {
@@ -139,8 +137,8 @@ func (a Account) Present() error {
 	return nil
 }
 
-// Unchanged reports whether an account is as it was when somebody read it, so that
-// of two operators neither undoes what the other has just done.
+// Unchanged returns an error if the account has changed since somebody read it, so that two
+// operators do not undo each other's changes.
 //
 // Errors: conflict_state.
 func (a Account) Unchanged(version int64) error {
@@ -150,9 +148,9 @@ func (a Account) Unchanged(version int64) error {
 	return nil
 }
 
-// Save is the next version of an account that is new or was edited.
+// Save returns the next version of an account that is new or was edited.
 //
-// Errors: invalid_request, conflict_state for one that was removed.
+// Errors: invalid_request; conflict_state for a removed account.
 func (a Account) Save(now time.Time) (Account, error) {
 	if err := a.Present(); err != nil {
 		return a, err
@@ -163,15 +161,15 @@ func (a Account) Save(now time.Time) (Account, error) {
 	return a.next(now), nil
 }
 
-// Rotate puts other credentials in place of the present ones, which join those of
-// before. All are sealed.
+// Rotate replaces the credentials. before are the previous ones, which stay valid for AccountGrace.
+// All are encrypted.
 func (a Account) Rotate(credentials, before []byte, now time.Time) (Account, error) {
 	a.Credentials, a.Before, a.RotatedAt = credentials, before, now
 	return a.Save(now)
 }
 
-// Forget gives up the credentials of before, which count no more at that time.
-// false: there are none, or they still count.
+// Forget deletes the previous credentials once their grace period is over. It returns false if
+// there are none, or if they are still valid.
 func (a Account) Forget(now time.Time) (Account, bool) {
 	if len(a.Before) == 0 || now.Before(a.RotatedAt.Add(AccountGrace)) {
 		return a, false
@@ -180,10 +178,9 @@ func (a Account) Forget(now time.Time) (Account, bool) {
 	return a.next(now), true
 }
 
-// Remove takes an account and its credentials out of use for good. Its id is
-// never used again, since old payments name it. open is how many payments it has
-// that are not decided yet: nobody could learn any more how they end, so only
-// force removes it then.
+// Remove deletes an account and its credentials for good. Its id is never used again, because old
+// payments name it. open is the number of its payments whose outcome is still open: after the
+// removal their provider cannot be queried any more, so with open payments only force removes it.
 //
 // Errors: conflict_state.
 func (a Account) Remove(open int, force bool, now time.Time) (Account, error) {
@@ -197,7 +194,7 @@ func (a Account) Remove(open int, force bool, now time.Time) (Account, error) {
 	return a.next(now), nil
 }
 
-// fee is what the provider asks for a rail, nil where nobody said.
+// fee is the provider's fee for a rail, nil if it is not known.
 func (a Account) fee(rail string) *money.Fee {
 	for t := range a.termsFor(rail) {
 		if t.Fee != nil {
@@ -207,8 +204,8 @@ func (a Account) fee(rail string) *money.Fee {
 	return nil
 }
 
-// limit is what the account takes of a rail at a time in a currency, false for
-// no more than the rail itself says.
+// limit is the account's own limit for a rail and a currency. It returns false if only the rail's
+// own limit applies.
 func (a Account) limit(rail string, c money.Currency) (Limit, bool) {
 	for t := range a.termsFor(rail) {
 		for _, l := range t.Limits {
@@ -220,8 +217,8 @@ func (a Account) limit(rail string, c money.Currency) (Limit, bool) {
 	return Limit{}, false
 }
 
-// termsFor are the terms that count for a rail, the closest first: its own, its network's
-// ("account.*"), those of all rails.
+// termsFor yields the terms that apply to a rail, the most specific first: the rail's own, its
+// network's ("account.*"), those of all rails.
 func (a Account) termsFor(rail string) iter.Seq[RailTerms] {
 	return func(yield func(RailTerms) bool) {
 		for _, key := range []string{rail, networkOf(rail), ""} {
@@ -234,13 +231,13 @@ func (a Account) termsFor(rail string) iter.Seq[RailTerms] {
 	}
 }
 
-// networkOf stands for all rails of a rail's network.
+// networkOf returns the pattern for all rails of the rail's network.
 func networkOf(rail string) string {
 	network, _, _ := strings.Cut(rail, ".")
 	return network + ".*"
 }
 
-// limits are the rail's limits as far as the account goes along.
+// limits are the rail's limits, narrowed to the account's.
 func (a Account) limits(rail Rail) []Limit {
 	var list []Limit
 	for _, l := range rail.Limits {
@@ -254,10 +251,10 @@ func (a Account) limits(rail Rail) []Limit {
 	return list
 }
 
-// Accounts are provider accounts that rails are on at: Rails lists them all.
+// Accounts are provider accounts. Each lists all rails that are on in Rails.
 type Accounts []Account
 
-// Serving selects the accounts that a shop's payments over a rail may go to.
+// Serving selects the accounts that may take a shop's payments over a rail.
 func (list Accounts) Serving(s tenant.Scope, rail Rail) Accounts {
 	var serving Accounts
 	for _, a := range list {
@@ -268,8 +265,7 @@ func (list Accounts) Serving(s tenant.Scope, rail Rail) Accounts {
 	return serving
 }
 
-// Refuses says why a shop's payments over a rail cannot go to the account, "" when
-// they can.
+// Refuses says why a shop's payments over a rail cannot go to the account, "" if they can.
 func (a Account) Refuses(s tenant.Scope, rail Rail) string {
 	switch {
 	case a.Live != s.Live:
@@ -281,18 +277,18 @@ func (a Account) Refuses(s tenant.Scope, rail Rail) string {
 	case !RailIn(a.Rails, rail.Key):
 		return "does not serve " + rail.Key
 	case len(a.limits(rail)) == 0:
-		return "has limits that leave nothing of the rail's"
+		return "has limits outside the rail's"
 	}
 	return ""
 }
 
-// RailIn reports whether a list of rails has one. "account.*" stands for all of a network.
+// RailIn reports whether a list of rails contains a rail. "account.*" stands for all rails of a
+// network.
 func RailIn(list []string, rail string) bool {
 	return slices.Contains(list, rail) || slices.Contains(list, networkOf(rail))
 }
 
-// Taking selects the accounts that take an amount over a rail, and says of the
-// others why they do not.
+// Taking selects the accounts that accept an amount over a rail. passed says why the others do not.
 func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, passed []string) {
 	for _, a := range list {
 		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.Check(local) != nil {
@@ -304,8 +300,8 @@ func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, pas
 	return taking, passed
 }
 
-// Narrow bounds a rail by what the accounts that serve it take at a time: from
-// the smallest to the largest that one of them takes.
+// Narrow limits a rail to the range from the smallest to the largest payment that one of its
+// accounts accepts.
 func (list Accounts) Narrow(rail Rail) Rail {
 	if len(list) == 0 {
 		return rail
@@ -329,8 +325,8 @@ func (list Accounts) Narrow(rail Rail) Rail {
 	return rail
 }
 
-// Cost is what the provider asks for a payment, false where nobody said. It is
-// rounded, for people.
+// Cost is the provider's fee for a payment, in USD cents, rounded for display. It returns false if
+// the fee is not known.
 func (a Account) Cost(rail string, usd money.Amount) (money.Amount, bool) {
 	f := a.fee(rail)
 	if f == nil {
@@ -339,8 +335,8 @@ func (a Account) Cost(rail string, usd money.Amount) (money.Amount, bool) {
 	return usd.Share(f.Bps, money.HalfEven).Add(money.New(f.Flat, money.USD)), true
 }
 
-// CompareCost orders two accounts by what they ask for a payment, without rounding.
-// One whose price nobody knows comes after those that are known.
+// CompareCost orders two accounts by their fee for a payment, without rounding. An account whose
+// fee is not known comes last.
 func CompareCost(a, b Account, rail string, usd money.Amount) int {
 	x, y := a.fee(rail), b.fee(rail)
 	switch {
@@ -354,17 +350,18 @@ func CompareCost(a, b Account, rail string, usd money.Amount) int {
 	return cmp.Compare(x.Exact(usd), y.Exact(usd))
 }
 
-// PayoutRail is what an account pays out over: to a network, in a currency. Its amounts are in USD.
+// PayoutRail is the rail for payouts to a network in a currency. Its limits are in USD.
 func PayoutRail(network, currency string) Rail {
 	return Rail{Key: network + "." + currency, Limits: []Limit{{Currency: money.USD, Min: 1, Max: math.MaxInt64}}}
 }
 
-// RefusePayout says why none of the accounts pays out an amount of USD, after the fee.
+// RefusePayout says why none of the accounts pays out an amount of USD. The amount is without our
+// fee.
 //
-// Errors: amount_above_maximum, amount_below_minimum; in a gap between what two accounts pay out,
-// the nearer end.
+// Errors: amount_above_maximum, amount_below_minimum. If the amount is in a gap between two
+// accounts' limits, the error names the nearer limit.
 func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
-	least, most := int64(math.MaxInt64), int64(0) // the next above, and the next below
+	least, most := int64(math.MaxInt64), int64(0) // the nearest limits above and below the amount
 	for _, a := range list {
 		l, bounded := a.limit(rail.Key, money.USD)
 		switch {
@@ -375,13 +372,13 @@ func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
 		}
 	}
 	if most > 0 && (least == math.MaxInt64 || net.Minor-most <= least-net.Minor) {
-		return problem.Field(problem.AmountAboveMaximum, "amount", fmt.Sprintf("at most %s are paid out to this wallet at a time, and the fee comes on top", money.New(most, money.USD)))
+		return problem.Field(problem.AmountAboveMaximum, "amount", fmt.Sprintf("a payout to this wallet is at most %s, and the fee comes on top", money.New(most, money.USD)))
 	}
-	return problem.Field(problem.AmountBelowMinimum, "amount", fmt.Sprintf("at least %s are paid out to this wallet, and the fee comes on top", money.New(least, money.USD)))
+	return problem.Field(problem.AmountBelowMinimum, "amount", fmt.Sprintf("a payout to this wallet is at least %s, and the fee comes on top", money.New(least, money.USD)))
 }
 
-// First is the account that is tried first with an amount: by priority, then by what it asks, then
-// by id.
+// First is the account that is tried first for an amount: ordered by priority, then by fee, then by
+// id.
 func (list Accounts) First(rail Rail, usd money.Amount) Account {
 	return slices.MinFunc(list, func(a, b Account) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), CompareCost(a, b, rail.Key, usd), cmp.Compare(a.ID, b.ID))

@@ -1,2 +1,3 @@
-// Package acquirer is who takes payments for us: accounts at providers, the rails that they serve, what those cost and between which bounds, and the operator's routing rules.
+// Package acquirer describes who takes payments for us: accounts at providers, their rails, prices
+// and limits, and the operator's routing rules.
 package acquirer

@@ -8,17 +8,17 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Limit bounds a payment in the shopper's currency. Minor units of Currency,
-// both ends included.
+// Limit bounds a payment in the shopper's currency, in minor units of Currency. Min and Max are
+// included.
 type Limit struct {
 	Currency money.Currency `json:"currency"`
 	Min      int64          `json:"min"`
 	Max      int64          `json:"max"`
 }
 
-// ParseLimit reads bounds as people write them: "BRL:1-5000", in major units.
+// ParseLimit reads limits in major units, as people write them: "BRL:1-5000".
 func ParseLimit(text string) (Limit, error) {
-	bad := fmt.Errorf("%q are no limits: want CURRENCY:MIN-MAX such as BRL:1-5000", text)
+	bad := fmt.Errorf("%q is not a limit: use CURRENCY:MIN-MAX, such as BRL:1-5000", text)
 	name, bounds, ok := strings.Cut(text, ":")
 	low, high, both := strings.Cut(bounds, "-")
 	if !ok || !both {
@@ -39,12 +39,12 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{Currency: currency, Min: least.Minor, Max: most.Minor}, nil
 }
 
-// String is the bounds as ParseLimit reads them.
+// String returns the limits in the form that ParseLimit reads.
 func (l Limit) String() string {
 	return fmt.Sprintf("%s:%s-%s", l.Currency, money.New(l.Min, l.Currency).Decimal(), money.New(l.Max, l.Currency).Decimal())
 }
 
-// Check says whether an amount is within the limit.
+// Check returns an error if an amount is outside the limit.
 //
 // Errors: amount_out_of_limits (PAY-34).
 func (l Limit) Check(local money.Amount) error {
@@ -65,16 +65,16 @@ func (l Limit) Check(local money.Amount) error {
 	}
 }
 
-// Untaken is the refusal of an amount that is within the limit and that no provider takes.
+// Untaken is the error for an amount within the limit that no provider accepts.
 func (l Limit) Untaken(local money.Amount) error {
 	return &problem.Error{
 		Code: problem.AmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("no provider of this payment method takes %s as it stands: ask for a whole amount, or for another payment method", local),
+		Message: fmt.Sprintf("no provider of this payment method accepts %s: use a whole amount, or another payment method", local),
 		Details: problem.Details{Limit: &problem.LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
 	}
 }
 
-// MaxAmount is the largest payment in USD cents (PAY-14); MaxAmountText is the same for people.
+// MaxAmount is the largest payment, in USD cents (PAY-14). MaxAmountText is the same for people.
 const (
 	MaxAmount      = 100_000_00
 	MaxAmountText  = "100000 USD"

@@ -36,6 +36,6 @@ func TestPricesAndLimitsAreReadAsPeopleWriteThem(t *testing.T) {
 
 func TestTheLargestAmountIsTheSameForPeople(t *testing.T) {
 	if got := money.New(MaxAmount, money.USD).Decimal() + " USD"; got != MaxAmountText {
-		t.Errorf("people are told %s, and the largest amount is %s", MaxAmountText, got)
+		t.Errorf("MaxAmountText is %s, want %s", MaxAmountText, got)
 	}
 }

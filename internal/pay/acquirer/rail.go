@@ -16,8 +16,8 @@ const (
 	CreditCard Channel = "CREDIT_CARD"
 )
 
-// Rail is one way to pay: a method in a country over a network. Its ID is the
-// API's paymentMethodId (CAT-3).
+// Rail is one way to pay: a method in one country over one network. Its ID is the API's
+// paymentMethodId (CAT-3).
 type Rail struct {
 	ID       string // 4 digits from 1001, or sbx_… in the sandbox
 	Key      string // our own stable name, e.g. "pix.BRA"; never shown
@@ -29,9 +29,9 @@ type Rail struct {
 	ImageURL string
 	Limits   []Limit // one per currency; never empty
 	Fee      money.Fee
-	Window   time.Duration // how long the customer has to pay
-	Document string        // the buyer's document the rail needs ("CPF", "RFC"), or ""
-	Sync     bool          // the outcome is known when the call returns (cards)
+	Window   time.Duration // how long the shopper has to pay
+	Document string        // the shopper's document that the rail needs ("CPF", "RFC"), or ""
+	Sync     bool          // the call returns the final outcome (cards)
 	Enabled  bool
 	Online   bool
 }

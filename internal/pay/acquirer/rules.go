@@ -2,10 +2,10 @@ package acquirer
 
 import "time"
 
-// RoutingRules is a version of the operator's rules for the cascade, as it is kept.
-// Each change is a new one, and the newest counts. What they say is internal/routing's.
+// RoutingRules is one stored version of the operator's routing rules. Each change is a new version,
+// and the newest one applies. internal/routing reads them.
 type RoutingRules struct {
 	Version int64  // from 1
-	Doc     []byte // JSON; none where the rules were taken back
+	Doc     []byte // JSON; none if the operator withdrew the rules
 	At      time.Time
 }

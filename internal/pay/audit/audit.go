@@ -9,44 +9,44 @@ import (
 // AuditPrefix begins the id of an audit entry.
 const AuditPrefix = "aud_"
 
-// Entry says who did what. It is written with what it tells of, in the
-// same Change, and never changed. It holds no secret.
+// Entry records who did what. It is written in the same Change as the act, and never changed. It
+// holds no secret.
 type Entry struct {
 	ID string // aud_…, ordered by time
-	// Scope is whose it is. Shop is empty where it is about the whole merchant;
-	// what is about both environments stands with production's.
+	// Scope is the owner. Shop is empty if the act concerns the whole merchant. An act that
+	// concerns both environments is written with production.
 	tenant.Scope
 	By      Actor
 	Act     Act
-	Object  string // id of what it was done to
+	Object  string // id of the object of the act
 	Details map[string]string
-	// Salt makes the commitment to By.IP one that nobody can guess: see Commitment.
+	// Salt keeps the commitment to By.IP from being guessed: see Commitment.
 	Salt string
-	// Note is what an operator wrote; where it is read it is a detail. It goes with the person whom
-	// it is about: the entry has a commitment to it.
+	// Note is what an operator wrote; readers get it as a detail. It is erased with the person whom
+	// it is about: the entry keeps a commitment to it.
 	Note string
-	// At is the service's clock, also in a sandbox whose test clock was moved:
-	// it says when somebody did it.
+	// At is the service's clock, also in a sandbox whose test clock was moved: it is the real time
+	// of the act.
 	At time.Time
 }
 
 // Actor is who did something, and from where.
 type Actor struct {
 	Kind    ActorKind
-	ID      string // the key's id, the operator's user@host or name, the provider's account
-	IP      string // of the request, "" without one
-	Request string // req_…, "" without one
+	ID      string // the key's id, the operator's user@host or name, the provider account's id
+	IP      string // of the request; "" if there is none
+	Request string // req_…; "" if there is none
 }
 
-// ActorKind says what an actor is.
+// ActorKind is the type of an actor.
 type ActorKind string
 
 // Kinds of actors.
 const (
-	ByKey      ActorKind = "key"      // a merchant's program, with an API key
-	ByOperator ActorKind = "operator" // a person at the command line, or one with a token of the admin API
-	BySystem   ActorKind = "system"   // the service by itself
-	ByProvider ActorKind = "provider" // a notification or an answer
+	ByKey      ActorKind = "key"      // a merchant's program with an API key
+	ByOperator ActorKind = "operator" // a person at the command line or with an admin API token
+	BySystem   ActorKind = "system"   // the service itself
+	ByProvider ActorKind = "provider" // a provider's notification or answer
 )
 
 // Act names what was done: object.verb.
@@ -61,10 +61,10 @@ const (
 	ShopRebranded   Act = "shop.rebranded"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
-	KeyUsedAnew     Act = "key.new_address" // it was used from one that it was not used from before
+	KeyUsedAnew     Act = "key.new_address" // the key was used from a new address
 	LoginCreated    Act = "login.created"
-	LoginRefused    Act = "login.refused" // the key is known, and the secret is not its own
-	LoginRevoked    Act = "login.revoked" // logged out, by the operator, or a refresh token was used twice
+	LoginRefused    Act = "login.refused" // the key is known, but the secret is wrong
+	LoginRevoked    Act = "login.revoked" // logout, by the operator, or because a refresh token was used twice
 	LoginsRevoked   Act = "logins.revoked"
 	WebhookCreated  Act = "webhook.created"
 	WebhookDeleted  Act = "webhook.deleted"
@@ -74,20 +74,20 @@ const (
 	WebhookRotated    Act = "webhook.rotated"
 	DeliveryReplayed  Act = "delivery.replayed"
 	SandboxChanged    Act = "sandbox.changed"
-	EventsReplayed    Act = "webhook.replayed" // the events of a time
+	EventsReplayed    Act = "webhook.replayed" // the events of a span of time were sent again
 	ReplayCutShort    Act = "webhook.replay_stopped"
 	RefundOpened      Act = "refund.opened"
 	EvidenceSubmitted Act = "claim.evidence_submitted"
-	ClaimAccepted     Act = "claim.accepted" // the merchant gave in
-	ClaimRuled        Act = "claim.ruled"    // the operator's word
+	ClaimAccepted     Act = "claim.accepted" // the merchant accepted the claim
+	ClaimRuled        Act = "claim.ruled"    // the operator resolved it
 
 	WalletCreated       Act = "wallet.created"
 	WalletDeleted       Act = "wallet.deleted"
-	WalletRevealed      Act = "wallet.revealed" // an operator read where it pays to
+	WalletRevealed      Act = "wallet.revealed" // an operator read the destination in clear
 	WithdrawalCreated   Act = "withdrawal.created"
 	WithdrawalGivenUp   Act = "withdrawal.canceled"
 	VerificationStarted Act = "verification.started"
-	VerificationMoved   Act = "verification.moved" // decided, or played in the sandbox
+	VerificationMoved   Act = "verification.moved" // decided, or simulated in the sandbox
 	SettlementPaid      Act = "settlement.paid"
 
 	ProviderAdded    Act = "provider.added"
@@ -96,36 +96,36 @@ const (
 	ProviderEnabled  Act = "provider.enabled"
 	ProviderDisabled Act = "provider.disabled"
 	ProviderRemoved  Act = "provider.removed"
-	ProviderForgot   Act = "provider.credentials_forgotten" // those that had been rotated out
+	ProviderForgot   Act = "provider.credentials_forgotten" // the previous credentials, after a rotation
 
 	ShopperErased   Act = "shopper.erased" // from a payment or a checkout session
 	ShopperExported Act = "shopper.exported"
 
-	PaymentRuled    Act = "payment.ruled"    // the operator's word on its outcome
-	WithdrawalRuled Act = "withdrawal.ruled" // the same
+	PaymentRuled    Act = "payment.ruled"    // the operator resolved it
+	WithdrawalRuled Act = "withdrawal.ruled" // the operator resolved it
 
-	PayoutsLimited     Act = "payouts.limited" // stopped, too, and let go on
+	PayoutsLimited     Act = "payouts.limited" // limits changed, or payouts stopped or resumed
 	FloatEntered       Act = "payout_float.entered"
 	WithdrawalApproved Act = "withdrawal.approved"
 
 	BatchCreated Act = "payout_batch.created"
 	BatchAgreed  Act = "payout_batch.approved"
-	BatchTaken   Act = "payout_batch.exported" // each time
+	BatchTaken   Act = "payout_batch.exported" // every export is logged
 	BatchGivenUp Act = "payout_batch.dissolved"
 	AnswersRead  Act = "payout_answers.imported"
 
-	NotificationClosed Act = "notification.closed" // one that did not fit its payment
-	ProviderReconciled Act = "provider.reconciled" // its report was compared with the books
-	OperatorAdded      Act = "operator.added"      // to the admin API
+	NotificationClosed Act = "notification.closed" // a notification that did not fit its payment
+	ProviderReconciled Act = "provider.reconciled" // the provider's report was compared with the books
+	OperatorAdded      Act = "operator.added"      // a new admin API operator
 	OperatorRemoved    Act = "operator.removed"
 
 	RoutingApplied Act = "routing.applied"
 	RoutingReset   Act = "routing.reset"
 
-	RecoveryBegun   Act = "recovery.begun"   // the database was put back from a copy
-	RecoveryCovered Act = "recovery.covered" // what an account did in the window is known
-	FoundClosed     Act = "found.closed"     // what was found there, and nothing stands for
+	RecoveryBegun   Act = "recovery.begun"   // the database was restored from a copy
+	RecoveryCovered Act = "recovery.covered" // an account's activity in the window is known
+	FoundClosed     Act = "found.closed"     // the operator closed a found entry that has no object in the books
 	RecoveryEnded   Act = "recovery.ended"
 
-	MasterKeyRotated Act = "master_key.rotated" // it took over; its fingerprint
+	MasterKeyRotated Act = "master_key.rotated" // a new master key is in use; its fingerprint is logged
 )

@@ -1,2 +1,3 @@
-// Package audit says who did what: an entry of the audit log, its actor and its act. The use cases write the log, with the change that the entry tells of.
+// Package audit defines the audit log's entries, actors and acts. The use cases write an entry in
+// the same change as the act.
 package audit

@@ -2,28 +2,27 @@ package hook
 
 import "time"
 
-// The rhythm of a circuit (HOOK-15).
+// Times and limits of an endpoint circuit (HOOK-15).
 const (
-	// CircuitAfter is how many failures in a row open it.
+	// CircuitAfter is the number of failures in a row that opens it.
 	CircuitAfter = 10
-	// ProbePause is how often an endpoint is tried while it is open.
+	// ProbePause is the time between two tries while it is open.
 	ProbePause = time.Minute
-	// HopelessAfter is how long an endpoint may go without a success.
+	// HopelessAfter is how long an endpoint may go without a success before it is disabled.
 	HopelessAfter = 7 * 24 * time.Hour
 )
 
-// Circuit is how an endpoint has answered of late. While it is open, one
-// delivery a minute is tried and the others wait without using up tries. The
-// zero value is that of an endpoint that is well.
+// Circuit is how an endpoint has answered lately. While it is open, one delivery a minute is tried;
+// the others wait without using up tries. The zero value is a healthy endpoint.
 type Circuit struct {
 	Open     bool
 	Failures int       // in a row
-	Since    time.Time // the first of them
-	ProbeAt  time.Time // while open: when a delivery may be tried
+	Since    time.Time // time of the first of them
+	ProbeAt  time.Time // while open: when the next delivery may be tried
 }
 
-// Heard notes how the endpoint answered: with a success or not, and after that
-// with so many failures. It reports whether there is something to write.
+// Heard records an answer of the endpoint: a success, or a failure after so many in a row. It
+// reports whether something has changed and must be written.
 func (s Subscription) Heard(success bool, failures int, now time.Time) (Subscription, bool) {
 	before := s.Circuit
 	c := before
@@ -47,8 +46,8 @@ func (s Subscription) Heard(success bool, failures int, now time.Time) (Subscrip
 	return s, true
 }
 
-// Probe claims the next try at an endpoint whose circuit is open; false while
-// it is not time. Of several who claim, one writes.
+// Probe reserves the next try at an endpoint whose circuit is open. It returns false if it is too
+// early. If several nodes do this at once, only one can write.
 func (s Subscription) Probe(now time.Time) (Subscription, bool) {
 	if !s.Circuit.Open || now.Before(s.Circuit.ProbeAt) {
 		return s, false
@@ -58,8 +57,7 @@ func (s Subscription) Probe(now time.Time) (Subscription, bool) {
 	return s, true
 }
 
-// Hopeless reports whether the endpoint has failed for so long that it is to
-// be disabled.
+// Hopeless reports whether the endpoint has failed for so long that it is disabled.
 func (s Subscription) Hopeless(now time.Time) bool {
 	return s.Status == Enabled && s.Circuit.Open && !now.Before(s.Circuit.Since.Add(HopelessAfter))
 }

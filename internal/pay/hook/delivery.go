@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Delivery is one event on its way to one endpoint. The row is made by Commit
-// with the event, and the same row is used for every try and replay.
+// Delivery is one event on its way to one endpoint. It is written in the same commit as the event,
+// and the same row is used for every try and replay.
 type Delivery struct {
 	ID string // wd_…
 	tenant.Scope
@@ -18,30 +18,30 @@ type Delivery struct {
 	EventType    EventType
 	Subscription string
 	Status       DeliveryStatus
-	Stored       DeliveryStatus // as it was read; what the counters count
+	Stored       DeliveryStatus // status when the row was read; the counters need it
 	Attempts     int            // tries so far, replays included
-	Budget       int            // tries after which it is a dead letter; a replay adds to it
+	Budget       int            // tries until it is a dead letter; a replay adds to it
 	DueAt        time.Time      // next try; while leased, the end of the lease
 	Parked       bool           // waits for its endpoint, not for a time
-	Urgent       bool           // asked for again, and not tried since: it is tried whatever the circuit says
+	Urgent       bool           // requested by a person and not tried since: it is tried even if the circuit is open
 	LastAt       time.Time
 	DeliveredAt  time.Time
-	LastCode     int    // HTTP status, 0 when there was no answer
+	LastCode     int    // HTTP status, 0 if there was no answer
 	LastError    string // webhook.Reason
 	LastMs       int64
 	Snippet      string
-	Earlier      []Attempted // the tries before the last, oldest first; the newest few
+	Earlier      []Attempted // the tries before the last, oldest first; only the newest are kept
 	CreatedAt    time.Time
 }
 
-// Forget forgets what the endpoint said.
+// Forget removes the text of the endpoint's answer.
 func (d Delivery) Forget() Delivery {
 	d.Version++
 	d.Snippet = ""
 	return d
 }
 
-// Attempted is one try of a delivery, as its log keeps it.
+// Attempted is one try of a delivery, as the delivery log keeps it.
 type Attempted struct {
 	At      int64  `json:"at"` // microseconds UTC
 	Code    int    `json:"code,omitempty"`
@@ -51,22 +51,22 @@ type Attempted struct {
 }
 
 const (
-	// DeliveryTries is how often a delivery is tried before it is a dead letter,
-	// and how many tries a replay adds.
+	// DeliveryTries is the number of tries before a delivery is a dead letter. A replay adds as
+	// many.
 	DeliveryTries = 11
-	// DeliveryLease is how long a delivery belongs to the node that took or wrote it, before
-	// another one may send it: longer than a try may take.
+	// DeliveryLease is how long a delivery belongs to the node that leased or wrote it, before
+	// another node may send it. It is longer than a try may take.
 	DeliveryLease = 30 * time.Second
-	// attemptLog is how many tries a delivery remembers, the last one included.
+	// attemptLog is the number of tries that a delivery keeps, including the last.
 	attemptLog = 20
-	// logSnippet bounds what an earlier try remembers of the answer, in bytes.
+	// logSnippet is how much of an earlier try's answer is kept, in bytes.
 	logSnippet = 256
 )
 
-// DeliveryStatus is where a delivery stands (HOOK-22).
+// DeliveryStatus is the state of a delivery (HOOK-22).
 type DeliveryStatus string
 
-// States of a delivery. A failed one will be tried again.
+// States of a delivery. A failed one is tried again.
 const (
 	DeliveryPending   DeliveryStatus = "pending"
 	DeliveryDelivered DeliveryStatus = "delivered"
@@ -79,9 +79,9 @@ func DeliveryStatuses() []DeliveryStatus {
 	return []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeadLetter}
 }
 
-// Try is what came of sending a delivery once.
+// Try is the result of sending a delivery once.
 type Try struct {
-	Code     int // HTTP status, 0 when there was no answer
+	Code     int // HTTP status, 0 if there was no answer
 	Error    string
 	Snippet  string
 	Duration time.Duration
@@ -89,7 +89,7 @@ type Try struct {
 	GiveUp   bool          // no next try
 }
 
-// Tried notes a try.
+// Tried records a try.
 func (d Delivery) Tried(t Try, now time.Time) Delivery {
 	d = d.logged(t, now)
 	switch {
@@ -103,10 +103,10 @@ func (d Delivery) Tried(t Try, now time.Time) Delivery {
 	return d
 }
 
-// Overtaken notes a try of a delivery that was replayed while the try was under
-// way: d is the replayed one. What was taken need not be sent again; a failure
-// is one more try in the log and leaves the replay as it is. False when the
-// delivery has moved on since, and the try has nothing to say.
+// Overtaken records a try of a delivery that was replayed during the try. d is the replayed
+// delivery. If the try succeeded, it need not be sent again; a failure is one more try in the log
+// and does not change the replay. It returns false if the delivery has changed since, so that the
+// try no longer counts.
 func (d Delivery) Overtaken(t Try, now time.Time) (Delivery, bool) {
 	if !d.Urgent {
 		return d, false
@@ -115,7 +115,7 @@ func (d Delivery) Overtaken(t Try, now time.Time) (Delivery, bool) {
 		return d.Tried(t, now), true
 	}
 	d = d.logged(t, now)
-	d.Budget++ // the replay keeps its tries
+	d.Budget++ // the replay keeps its number of tries
 	d.Urgent = true
 	return d, true
 }
@@ -134,7 +134,7 @@ func (d Delivery) logged(t Try, now time.Time) Delivery {
 	return d
 }
 
-// head is the start of a text, no character of it cut in two.
+// head returns the start of a text, without splitting a character.
 func head(text string) string {
 	if len(text) <= logSnippet {
 		return text
@@ -147,7 +147,7 @@ func head(text string) string {
 	return text
 }
 
-// Log lists the tries that are remembered, oldest first.
+// Log lists the tries that are kept, oldest first.
 func (d Delivery) Log() []Attempted {
 	if d.LastAt.IsZero() {
 		return nil
@@ -155,16 +155,16 @@ func (d Delivery) Log() []Attempted {
 	return append(slices.Clone(d.Earlier), Attempted{d.LastAt.UnixMicro(), d.LastCode, d.LastError, d.LastMs, d.Snippet})
 }
 
-// Abandon makes a dead letter of a delivery whose endpoint is disabled or
-// deleted. That is no try.
+// Abandon makes a delivery a dead letter because its endpoint is disabled or deleted. It does not
+// count as a try.
 func (d Delivery) Abandon() Delivery {
 	d.Version++
 	d.Status, d.DueAt, d.Parked, d.Urgent = DeadLetter, time.Time{}, false, false
 	return d
 }
 
-// Replay sends a delivery again: due now, with as many tries as a new one. The
-// counter goes on.
+// Replay sends a delivery again: due now, with as many tries as a new one. The count of tries
+// continues.
 //
 // Errors: conflict_state unless it is a dead letter or failed (HOOK-25).
 func (d Delivery) Replay(now time.Time) (Delivery, error) {
@@ -179,7 +179,7 @@ func (d Delivery) Replay(now time.Time) (Delivery, error) {
 	return d, nil
 }
 
-// again is the delivery with as many tries as a new one, due at a time.
+// again returns the delivery with as many tries as a new one, due at a time.
 func (d Delivery) again(due time.Time) Delivery {
 	d.Version++
 	d.Status, d.DueAt, d.Parked, d.Urgent, d.DeliveredAt = DeliveryPending, due, false, false, time.Time{}

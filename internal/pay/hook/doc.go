@@ -1,2 +1,3 @@
-// Package hook is how merchants learn what happened: the types of events, the endpoints that want them, an event's way to each of them, and replays. It does not know what an event tells of.
+// Package hook tells merchants what happened: event types, the endpoints that subscribe to them,
+// deliveries and replays. It does not know the objects of the events.
 package hook

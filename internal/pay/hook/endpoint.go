@@ -11,32 +11,32 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Subscription is an endpoint that wants events (HOOK-3).
+// Subscription is an endpoint with the events that it gets (HOOK-3).
 type Subscription struct {
 	ID string // wh_…
 	tenant.Scope
 	Version        int64
 	URL            string
 	Events         []string      // event types, or AllEvents
-	EventsVersion  EventsVersion // what AllEvents stands for
-	Managed        bool          // the URL is our own inbox
+	EventsVersion  EventsVersion // the set that AllEvents stands for
+	Managed        bool          // the URL is our own managed inbox
 	Status         SubscriptionStatus
 	DisabledReason string
 	Description    string
-	Secret         []byte // sealed
+	Secret         []byte // encrypted
 	SecretPreview  string
-	PreviousSecret []byte    // sealed; empty unless a rotation is under way
+	PreviousSecret []byte    // encrypted; empty unless a rotation is under way
 	PreviousUntil  time.Time // when the previous secret stops signing
 	Circuit        Circuit
 	CreatedAt      time.Time
-	UpdatedAt      time.Time // by its owner, or disabled; the circuit is not told here
-	LastDelivery   time.Time // the last try to it; known in what its owner reads only
+	UpdatedAt      time.Time // last change by its owner, or when it was disabled; changes of the circuit do not count
+	LastDelivery   time.Time // time of the last try; set only when its owner reads it
 }
 
 // SubscriptionStatus says whether events are sent.
 type SubscriptionStatus string
 
-// States of a subscription. Deleted ones are kept for the delivery log.
+// States of a subscription. Deleted ones stay for the delivery log.
 const (
 	Enabled  SubscriptionStatus = "enabled"
 	Disabled SubscriptionStatus = "disabled"
@@ -46,28 +46,27 @@ const (
 const (
 	// AllEvents subscribes to every event.
 	AllEvents = "*"
-	// RotationGrace is how long the previous secret still signs after a
-	// rotation (HOOK-7).
+	// RotationGrace is how long the previous secret signs after a rotation (HOOK-7).
 	RotationGrace = 24 * time.Hour
 )
 
-// ValidEvent reports whether s may stand in a subscription's events.
+// ValidEvent reports whether s may be in a subscription's events.
 func ValidEvent(s string) bool {
 	return s == AllEvents || slices.Contains(EventTypes(), EventType(s))
 }
 
-// Wants reports whether an event of a type is sent to the endpoint. A type that is named is,
+// Wants reports whether the endpoint gets events of a type. A type that is listed by name is sent,
 // whatever the set.
 func (s Subscription) Wants(t EventType) bool {
 	return slices.Contains(s.Events, string(t)) || slices.Contains(s.Events, AllEvents) && t.Since() <= s.EventsVersion
 }
 
-// Delivery names the delivery of an event to the endpoint.
+// Delivery returns the id of the delivery of an event to the endpoint.
 func (s Subscription) Delivery(event string) string {
 	return DeliveryPrefix + strings.TrimPrefix(event, EventPrefix) + "-" + strings.TrimPrefix(s.ID, SubscriptionPrefix)
 }
 
-// SubscriptionEdit is what the owner changes; nil keeps what is.
+// SubscriptionEdit is a change by the owner; nil keeps a field.
 type SubscriptionEdit struct {
 	URL           *string
 	Events        []string
@@ -76,13 +75,13 @@ type SubscriptionEdit struct {
 	Status        *SubscriptionStatus
 }
 
-// MostSubscriptions is how many endpoints a shop has in an environment at most, unless the
-// operator says otherwise: each event goes to all of them.
+// MostSubscriptions is the most endpoints of a shop in an environment, unless the operator sets
+// another limit: each event goes to all of them.
 const MostSubscriptions = 50
 
-// Beside reports whether a subscription may stand beside the others of its shop and
-// environment, of which there are total. A new one may not be one too many; no two have one
-// URL and the same events.
+// Beside returns an error if a subscription may not exist beside the others of its shop and
+// environment. total is their number. A new one must not exceed the limit, and no two may have the
+// same URL and the same events.
 //
 // Errors: conflict_state.
 func (s Subscription) Beside(others []Subscription, total int64, most int) error {
@@ -98,7 +97,8 @@ func (s Subscription) Beside(others []Subscription, total int64, most int) error
 	return nil
 }
 
-// sameURL reports whether two addresses lead to the same place, however they are written.
+// sameURL reports whether two addresses lead to the same place, even if they are written
+// differently.
 func sameURL(a, b string) bool { return a == b || plainURL(a) == plainURL(b) }
 
 func plainURL(text string) string {
@@ -117,9 +117,8 @@ func sortedEvents(s Subscription) []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.Events)))
 }
 
-// Edit changes a subscription. A managed one that is given a URL is the
-// owner's own from then on. A new URL, and being enabled, begin with a closed
-// circuit. An edit that says nothing new changes nothing.
+// Edit changes a subscription. A managed one with a new URL becomes the owner's own. A new URL, and
+// enabling, reset the circuit. An edit that changes nothing writes nothing.
 func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 	next := s
 	if e.URL != nil {
@@ -151,16 +150,15 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 	return next.written(now)
 }
 
-// Rotate gives a subscription a new secret. The one before signs beside it for
-// a day; of two rotations in a day the newest two secrets sign.
+// Rotate gives a subscription a new secret. The previous one also signs for a day. After two
+// rotations in a day the newest two secrets sign.
 func (s Subscription) Rotate(sealed []byte, preview string, now time.Time) Subscription {
 	s.PreviousSecret, s.PreviousUntil = s.Secret, now.Add(RotationGrace)
 	s.Secret, s.SecretPreview = sealed, preview
 	return s.written(now)
 }
 
-// At is the subscription as it is at a moment: a previous secret whose grace
-// is over is gone.
+// At returns the subscription at a time: without the previous secret if its grace period is over.
 func (s Subscription) At(now time.Time) Subscription {
 	if !now.Before(s.PreviousUntil) {
 		s.PreviousSecret, s.PreviousUntil = nil, time.Time{}
@@ -174,8 +172,8 @@ func (s Subscription) Delete(now time.Time) Subscription {
 	return s.written(now)
 }
 
-// Disable stops a subscription, with the reason that its owner sees. One that
-// is not enabled stays as it is.
+// Disable stops a subscription, with a reason that its owner sees. One that is not enabled does not
+// change.
 func (s Subscription) Disable(reason string, now time.Time) Subscription {
 	if s.Status != Enabled {
 		return s
@@ -184,21 +182,21 @@ func (s Subscription) Disable(reason string, now time.Time) Subscription {
 	return s.written(now)
 }
 
-// Unchanged is a version that says the same. Written with a decision that rests on how the subscription is,
-// it makes the decision stale where somebody changed that first.
+// Unchanged is a new version with the same content. It is written with a decision that depends on
+// the subscription: if somebody has changed the subscription first, the decision is stale.
 func (s Subscription) Unchanged() Subscription {
 	s.Version++
 	return s
 }
 
-// written is a version that the owner sees.
+// written is a new version whose change the owner sees.
 func (s Subscription) written(now time.Time) Subscription {
 	s.Version++
 	s.UpdatedAt = now
 	return s
 }
 
-// Received is a delivery that a managed inbox took.
+// Received is a delivery that a managed inbox received.
 type Received struct {
 	ID string // inb_…
 	tenant.Scope
@@ -207,15 +205,15 @@ type Received struct {
 	Event        string
 	EventType    EventType
 	At           time.Time
-	Header       map[string]string // what the signature is checked with
+	Header       map[string]string // for the check of the signature
 	Body         []byte
 }
 
 const (
-	// InboxPrefix starts the id of what an inbox got.
+	// InboxPrefix begins the id of a received delivery.
 	InboxPrefix = "inb_"
-	// InboxKept is how many deliveries an inbox keeps.
+	// InboxKept is the number of deliveries that an inbox keeps.
 	InboxKept = 1000
-	// InboxAge is for how long it keeps them.
+	// InboxAge is how long it keeps them.
 	InboxAge = 30 * 24 * time.Hour
 )

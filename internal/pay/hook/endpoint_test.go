@@ -28,12 +28,12 @@ func TestCircuitOpensAfterTenFailuresInARow(t *testing.T) {
 	if mixed, changed := s.Heard(true, 3, monday.Add(time.Hour)); !changed || mixed.Circuit.Open || mixed.Circuit.Failures != 3 {
 		t.Errorf("a success and three failures leave %+v", mixed.Circuit)
 	}
-	// How an endpoint answers is not a change that its owner made.
+	// An endpoint's answer is not a change by its owner.
 	if !s.UpdatedAt.IsZero() {
 		t.Errorf("the failures changed updatedAt to %s", s.UpdatedAt)
 	}
 	if _, changed := (Subscription{}).Heard(true, 0, monday); changed {
-		t.Error("a success of an endpoint that is well is written")
+		t.Error("a success of a healthy endpoint is written")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestProbeIsClaimedOnceAMinute(t *testing.T) {
 		t.Error("two probes in a minute")
 	}
 	if _, ok := (Subscription{}).Probe(monday); ok {
-		t.Error("an endpoint that is well is probed")
+		t.Error("a healthy endpoint is probed")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestRotationKeepsTheNewestTwoSecrets(t *testing.T) {
 		t.Error("the previous secret ended too soon")
 	}
 	if after := s.At(s.PreviousUntil); after.PreviousSecret != nil || !after.PreviousUntil.IsZero() {
-		t.Error("the previous secret goes on for more than a day")
+		t.Error("the previous secret signs for more than a day")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestTryThatAReplayOvertookIsCountedAndHarmless(t *testing.T) {
 		t.Errorf("a failure left %+v", lost)
 	}
 	if _, ok := replayed.Tried(Try{Code: 200}, monday).Overtaken(Try{Error: "timeout"}, monday); ok {
-		t.Error("a late failure changed what was delivered")
+		t.Error("a late failure changed a delivered delivery")
 	}
 }
 

@@ -8,7 +8,7 @@ const (
 	PaymentCompleted    EventType = "payment.completed"
 	PaymentFailed       EventType = "payment.failed"
 	PaymentRefunded     EventType = "payment.refunded"
-	PaymentCaptured     EventType = "payment.captured"  // of what the sandbox plays: an alias of payment.completed
+	PaymentCaptured     EventType = "payment.captured"  // only for what the sandbox plays: an alias of payment.completed
 	PaymentAttention    EventType = "payment.attention" // another amount was paid, or that was dealt with
 	ChargebackCreated   EventType = "chargeback.created"
 	ClaimOpened         EventType = "claim.opened"
@@ -20,9 +20,9 @@ const (
 	WalletAdded         EventType = "wallet.created" // the balance can be paid to one more destination
 
 	// Since NewestEvents.
-	PaymentCreated EventType = "payment.created"          // it is there, and no provider was asked yet
+	PaymentCreated EventType = "payment.created"          // the payment exists, and no provider was called yet
 	PaymentPending EventType = "payment.pending"          // the shopper has to act
-	SessionExpired EventType = "checkout.session.expired" // nobody chose a method in its time
+	SessionExpired EventType = "checkout.session.expired" // the shopper chose no method in time
 )
 
 // Since is the first set that has the type.
@@ -34,8 +34,8 @@ func (t EventType) Since() EventsVersion {
 	return FirstEvents
 }
 
-// Optional reports whether events of the type are made only where an endpoint wants them:
-// they tell what the payment tells by itself (docs/decisions/events.md).
+// Optional reports whether events of the type are made only if an endpoint wants them: the payment
+// itself shows the same (docs/decisions/events.md).
 func (t EventType) Optional() bool { return t == PaymentCreated || t == PaymentPending }
 
 // EventTypes lists all events in the order of the documents.
@@ -47,9 +47,9 @@ func EventTypes() []EventType {
 	}
 }
 
-// EventsVersion is a set of types of events, called by the day since which it is sent. An
-// endpoint for all events gets those of the set that it was made with, so that no shop is told
-// what its program does not know.
+// EventsVersion is a set of event types, named after the day from which it is sent. An endpoint for
+// all events gets the types of the set with which it was made, so that no shop's program gets a
+// type that it does not know.
 type EventsVersion string
 
 // The sets.

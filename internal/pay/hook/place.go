@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The events of one object are numbered, and an endpoint gets them one after the
-// other (docs/decisions/order.md). Two stand before the first: what an event's id has
-// in place of the number, which sorts before it, and its place.
+// The events of one object are numbered, and an endpoint gets them in order
+// (docs/decisions/order.md). Two events precede the first number. For each: the part of the event's
+// id that replaces the number and sorts before it, and its place.
 var unnumbered = []struct {
 	kind  EventType
 	name  string
@@ -16,18 +16,18 @@ var unnumbered = []struct {
 }{{PaymentCreated, "0a", -1}, {PaymentPending, "0b", 0}}
 
 const (
-	// MostBefore is how many earlier deliveries one waits for at most.
+	// MostBefore is the most earlier deliveries for which one waits.
 	MostBefore = 6
-	// orderGrace is for how long after it happened an event waits for earlier ones.
+	// orderGrace is how long an event waits for earlier ones, counted from when it happened.
 	orderGrace = time.Minute
 )
 
-// EventID is the id of an object's event, by the part of the object's id behind its prefix, and the event's number.
+// EventID is the id of an object's event. suffix is the object's id without its prefix.
 func EventID(suffix string, number int64) string {
 	return EventPrefix + suffix + "-" + strconv.FormatInt(number, 10)
 }
 
-// EarlyEventID is the id of an event that stands before the first number.
+// EarlyEventID is the id of an event that precedes the first number.
 func EarlyEventID(suffix string, t EventType) string {
 	name := ""
 	for _, u := range unnumbered {
@@ -38,8 +38,8 @@ func EarlyEventID(suffix string, t EventType) string {
 	return EventPrefix + suffix + "-" + name
 }
 
-// parts of an event's id: what it is about, its number or the word in its place, and what
-// makes it one of a shop's.
+// eventParts splits an event's id into its object, its number or the name that replaces it, and the
+// part that tells the shops apart.
 func eventParts(id string) (suffix, number, rest string) {
 	suffix, number, _ = strings.Cut(strings.TrimPrefix(id, EventPrefix), "-")
 	number, rest, found := strings.Cut(number, "-")
@@ -49,14 +49,13 @@ func eventParts(id string) (suffix, number, rest string) {
 	return suffix, number, rest
 }
 
-// About names the object that the event is about, as far as its deliveries are told apart
-// by it.
+// About names the object of the event. Deliveries with the same About are kept in order.
 func (d Delivery) About() string {
 	suffix, _, rest := eventParts(d.Event)
 	return suffix + rest
 }
 
-// Place is where the event stands among those of its object: its number, or below.
+// Place is the event's place among those of its object: its number, or 0 or less for early events.
 func (d Delivery) Place() int64 {
 	_, number, _ := eventParts(d.Event)
 	for _, u := range unnumbered {
@@ -66,13 +65,13 @@ func (d Delivery) Place() int64 {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return 0 // no event of ours
+		return 0 // not an id of our events
 	}
 	return n
 }
 
-// Before names the deliveries to its endpoint that may tell of the same object and stand
-// before this one: the last MostBefore of them.
+// Before lists the possible deliveries of earlier events of the same object to the endpoint: the
+// last MostBefore of them.
 func (d Delivery) Before(to Subscription) (ids []string) {
 	suffix, _, rest := eventParts(d.Event)
 	name := func(number string) {
@@ -92,8 +91,8 @@ func (d Delivery) Before(to Subscription) (ids []string) {
 	return ids
 }
 
-// Waits reports whether at a moment the delivery still waits for earlier ones: at its first
-// try, and not for long. What a person asked for again never does.
+// Waits reports whether the delivery still waits for earlier ones at a time: only before its first
+// try, and at most orderGrace. A delivery that a person requested never waits.
 func (d Delivery) Waits(now time.Time) bool {
 	return d.Attempts == 0 && !d.Urgent && now.Before(d.CreatedAt.Add(orderGrace))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Replay sends the events of a time to an endpoint again: a few a second, in the order in which
-// they happened. It goes on from the last event that it dealt with, whichever node does it.
+// Replay sends the events of a span of time to an endpoint again: a few a second, in the order in
+// which they happened. Any node can continue it after the last event that was handled.
 type Replay struct {
 	ID string // rpl_…
 	tenant.Scope
@@ -18,21 +18,21 @@ type Replay struct {
 	Subscription string
 	Status       ReplayStatus
 	From         time.Time
-	To           time.Time   // before
+	To           time.Time   // exclusive
 	Types        []EventType // none: all that the endpoint wants
-	Events       int64       // in that time, when it began
+	Events       int64       // in that span, when the replay began
 	Sent         int64       // deliveries that were begun
-	LeftOut      int64       // they were on their way, or are not wanted any more
-	AfterAt      time.Time   // when the last event that was dealt with happened
+	LeftOut      int64       // were under way already, or are not wanted any more
+	AfterAt      time.Time   // time of the last event that was handled
 	AfterID      string
 	Why          StopReason // of a stopped one
-	ResumeFrom   time.Time  // of a stopped one: from then on events may be missing
+	ResumeFrom   time.Time  // of a stopped one: events from this time on may be missing
 	DueAt        time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// ReplayStatus is where a replay stands.
+// ReplayStatus is the state of a replay.
 type ReplayStatus string
 
 // States of a replay.
@@ -45,8 +45,8 @@ const (
 // StopReason says why a replay was stopped.
 type StopReason string
 
-// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it. The owner of a
-// deleted endpoint cannot read its replays any more: that reason is told by the database alone.
+// Reasons to stop a replay: its endpoint is disabled or deleted, or somebody asked for it. The
+// owner of a deleted endpoint cannot read its replays, so only the database shows that reason.
 const (
 	StopAsked    StopReason = "requested"
 	StopDisabled StopReason = "webhook_disabled"
@@ -54,22 +54,22 @@ const (
 )
 
 const (
-	// ReplayPrefix starts a replay's id.
+	// ReplayPrefix begins a replay's id.
 	ReplayPrefix = "rpl_"
-	// ReplaySpan is how much time a replay covers at most.
+	// ReplaySpan is the longest span of time of a replay.
 	ReplaySpan = 31 * 24 * time.Hour
-	// ReplayMost is how many events a replay sends at most.
+	// ReplayMost is the largest number of events of a replay.
 	ReplayMost = 100_000
-	// ReplayStep is how many events are begun at a time: the next ones when fewer than that are
-	// still to be tried.
+	// ReplayStep is how many events are begun at a time. The next step begins when fewer than that
+	// still wait for a try.
 	ReplayStep = 50
-	// ReplayEvery is how long a step takes, or longer.
+	// ReplayEvery is the shortest time between two steps.
 	ReplayEvery = time.Second
-	// replayPause is how long a replay waits for an endpoint whose circuit is open.
+	// replayPause is how long a replay waits while the endpoint's circuit is open.
 	replayPause = time.Minute
 )
 
-// Begin makes a replay of what was asked for: its id, scope, subscription, times and types.
+// Begin starts a replay. Its id, scope, subscription, times and types are set.
 //
 // Errors: invalid_request.
 func (r Replay) Begin(now time.Time) (Replay, error) {
@@ -84,14 +84,14 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	case !r.From.Before(end):
 		return r, problem.Field(problem.InvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
 	case end.Sub(r.From) > ReplaySpan:
-		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers 31 days at most: send later ones by themselves")
+		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers at most 31 days: split a longer time into several replays")
 	}
 	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
 	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now
 	return r, nil
 }
 
-// Bound refuses a replay of too many events.
+// Bound returns an error if a replay has too many events.
 //
 // Errors: invalid_request.
 func (r Replay) Bound() error {
@@ -101,8 +101,8 @@ func (r Replay) Bound() error {
 	return nil
 }
 
-// whole is now as the end of a replay: what its reply shows is milliseconds, and who goes on until the end
-// that he was shown leaves nothing out.
+// whole rounds the end of a replay up to a millisecond. Replies show milliseconds, and a client
+// that continues from the end that it was shown must not miss an event.
 func whole(end time.Time) time.Time {
 	if shown := end.Truncate(time.Millisecond); shown.Before(end) {
 		return shown.Add(time.Millisecond)
@@ -110,14 +110,14 @@ func whole(end time.Time) time.Time {
 	return end
 }
 
-// Same reports whether another request asks for what a running replay does. Without an end, or until a
-// moment to come, it asks for what had happened when the replay began.
+// Same reports whether another request asks for the same as a running replay. If the request has no
+// end, or an end in the future, it asks for all events up to the replay's begin.
 func (r Replay) Same(o Replay, now time.Time) bool {
 	to := o.To
 	if to.IsZero() || to.After(now) {
 		to = whole(r.CreatedAt)
 	}
-	same := func(a, b time.Time) bool { return a.UnixMicro() == b.UnixMicro() } // what is kept of a time
+	same := func(a, b time.Time) bool { return a.UnixMicro() == b.UnixMicro() } // the stored precision
 	return r.Subscription == o.Subscription && same(r.From, o.From) && same(r.To, to) && slices.Equal(r.Types, o.Types)
 }
 
@@ -131,8 +131,8 @@ func (r Replay) Selects(to Subscription) (types []EventType) {
 	return types
 }
 
-// Replayed is an event that a replay comes to, with its delivery to the endpoint; the delivery
-// has version 0 where there never was one.
+// Replayed is an event of a replay with its delivery to the endpoint. The delivery has version 0 if
+// there was none.
 type Replayed struct {
 	Event    string
 	Type     EventType
@@ -140,8 +140,8 @@ type Replayed struct {
 	Delivery Delivery
 }
 
-// Send begins the deliveries of the next events. They come due one after the other until the
-// next step.
+// Send begins the deliveries of the next events. They become due one after the other until the next
+// step.
 func (r Replay) Send(list []Replayed, now time.Time) (Replay, []Delivery) {
 	var begun []Delivery
 	pause := ReplayEvery / ReplayStep
@@ -168,15 +168,15 @@ func (r Replay) Send(list []Replayed, now time.Time) (Replay, []Delivery) {
 	return r.written(now), begun
 }
 
-// End ends a replay that has begun all and whose endpoint was asked to take each: until then it may
-// be stopped, and remembers where it was.
+// End ends a replay that has begun all deliveries, each of which was tried. Before that it can be
+// stopped and remembers its position.
 func (r Replay) End(now time.Time) Replay {
 	r.Status, r.DueAt = ReplayDone, time.Time{}
 	r.LeftOut = max(r.LeftOut, r.Events-r.Sent)
 	return r.written(now)
 }
 
-// Wait lets a replay look again: soon where its endpoint has enough to do, later where it fails.
+// Wait schedules the next look: soon if the endpoint is busy, later if it fails.
 func (r Replay) Wait(fails bool, now time.Time) Replay {
 	r.DueAt = now.Add(ReplayEvery)
 	if fails {
@@ -185,10 +185,10 @@ func (r Replay) Wait(fails bool, now time.Time) Replay {
 	return r.written(now)
 }
 
-// Stop ends a replay before it is done. It remembers where it was: untaken is when the oldest of its
-// events happened that the endpoint has not taken, zero for none. What it has begun goes on.
+// Stop ends a replay early. It remembers its position: untaken is the time of its oldest event that
+// the endpoint has not accepted, zero if there is none. Deliveries that it has begun continue.
 //
-// Errors: conflict_state for one that is done. One that is stopped stays as it is.
+// Errors: conflict_state if it is done. A stopped replay does not change.
 func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
 	switch r.Status {
 	case ReplayStopped:
@@ -203,7 +203,7 @@ func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
 	return r.written(now), nil
 }
 
-// StopFor is why a replay to an endpoint stops by itself, "" where it goes on.
+// StopFor is the reason why a replay to the endpoint stops, "" if it continues.
 func (s Subscription) StopFor() StopReason {
 	switch s.Status {
 	case Enabled:

@@ -7,7 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
-// A caller who is told of a running replay takes it for his own: all that he asked for has to be in it.
+// A caller who gets a running replay treats it as the requested one: it must contain all that was
+// requested.
 func TestReplayIsTheSameWhenAllOfItIs(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	asked := hook.Replay{Subscription: "wh_1", From: now.Add(-time.Hour)}
@@ -38,7 +39,8 @@ func TestReplayIsTheSameWhenAllOfItIs(t *testing.T) {
 	}
 }
 
-// A reply shows milliseconds. Who named no end and goes on until the end that he was shown leaves nothing out.
+// Replies show milliseconds. A client that sends no end, and continues from the end that it was
+// shown, misses nothing.
 func TestReplayEndsWhereItsReplySays(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 700_000, time.UTC)
 	for name, end := range map[string]time.Time{"none": {}, "to come": now.Add(time.Hour)} {

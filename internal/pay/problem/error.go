@@ -1,5 +1,5 @@
-// Package problem is what a caller did wrong or cannot have: an error with a code (ERR-2), the field and what helps.
-// Faults of the service are ordinary errors.
+// Package problem has the errors that a caller caused, or has to know: each has a code (ERR-2), the
+// field and advice. Faults of the service are ordinary errors.
 package problem
 
 import (
@@ -73,19 +73,18 @@ const (
 	Internal           Code = "internal_error"
 )
 
-// Error is an error that is shown to the caller as it is. Everything else is
-// a fault: logged, and shown as internal_error.
+// Error is an error that is shown to the caller as it is. Any other error is a fault: it is logged,
+// and shown as internal_error.
 type Error struct {
 	Code    Code
 	Message string
-	Param   string // the offending field, as the caller wrote it
+	Param   string // the wrong field, as the caller wrote it
 	Decline string // the card's decline reason
 	Details Details
 	Cause   error // logged, never shown
 }
 
-// Details holds what a client may act on (ERR-1). Empty fields
-// are not sent.
+// Details has data for the client's program (ERR-1). Empty fields are not sent.
 type Details struct {
 	Issues        []Issue
 	MissingFields []string
@@ -97,33 +96,33 @@ type Details struct {
 	TransactionID string
 	RedirectURL   string
 	Attempts      []AttemptTrace
-	From          string // the status that forbids it
+	From          string // the status that forbids the action
 	Action        string
-	Right         string // that a key lacks
+	Right         string // the right that the key lacks
 	Balance       *Shortfall
-	ReplayID      string // that runs
+	ReplayID      string // the replay that runs
 }
 
-// Shortfall is what there is for something, and what was asked for.
+// Shortfall is the available and the requested amount.
 type Shortfall struct{ Available, Requested money.Amount }
 
-// Beyond returns an error about more USD than there is. message has a place for each of the two.
+// Beyond returns an error about more USD than is available. message has two %s: requested,
+// available. Amounts are cents.
 func Beyond(param, message string, requested, available int64) *Error {
 	d := Shortfall{money.New(max(0, available), money.USD), money.New(requested, money.USD)}
 	return &Error{Code: BalanceInsufficient, Param: param, Message: fmt.Sprintf(message, d.Requested, d.Available), Details: Details{Balance: &d}}
 }
 
-// Issue is one thing wrong with a request.
+// Issue is one thing that is wrong with a request.
 type Issue struct {
 	Path    string `json:"path" doc:"The field, as the caller wrote it"`
 	Message string `json:"message"`
 }
 
-// LimitDetail is the pair of bounds of which an amount broke one.
+// LimitDetail is the limits that an amount violated.
 type LimitDetail struct{ Min, Max money.Amount }
 
-// AttemptTrace is what a merchant may know of an attempt: never the
-// provider's name (SVC-7).
+// AttemptTrace is what a merchant may see of an attempt: never the provider's name (SVC-7).
 type AttemptTrace struct {
 	Order      int    `json:"order"`
 	Outcome    string `json:"outcome" enum:"declined,error,timeout,unavailable,limit,skipped"`
@@ -132,7 +131,7 @@ type AttemptTrace struct {
 	DurationMs int64  `json:"durationMs"`
 }
 
-// Error makes *Error an error; it is what the log shows.
+// Error returns the text for the log.
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Message
 	if e.Cause != nil {
@@ -152,8 +151,7 @@ func Field(code Code, param, message string) *Error {
 	return &Error{Code: code, Message: message, Param: param}
 }
 
-// Invalid returns one invalid_request that tells all that is wrong, nil where
-// nothing is.
+// Invalid returns one invalid_request that lists all issues, or nil if there are none.
 func Invalid(issues ...Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -165,7 +163,7 @@ func Invalid(issues ...Issue) error {
 	return &Error{Code: InvalidRequest, Param: issues[0].Path, Message: strings.Join(messages, "; "), Details: Details{Issues: issues}}
 }
 
-// Conflict returns an error about the state that something is in.
+// Conflict returns an error about the state of an object.
 func Conflict(reason, message string) *Error {
 	return &Error{Code: ConflictState, Message: message, Details: Details{Reason: reason}}
 }

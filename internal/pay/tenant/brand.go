@@ -14,13 +14,13 @@ import (
 // Brand is how a shop looks on the pages that its shoppers see.
 type Brand struct {
 	Color  string   `json:"color,omitempty"`  // #rrggbb of the main button
-	Logo   string   `json:"logo,omitempty"`   // id of the picture
+	Logo   string   `json:"logo,omitempty"`   // id of the image
 	Frames []string `json:"frames,omitempty"` // origins that may embed the pages
 
-	HideFee bool `json:"hideFee,omitempty"` // the choice shows no fee: the shop does not pass it on
+	HideFee bool `json:"hideFee,omitempty"` // the choice of methods shows no fee, because the shop pays it
 }
 
-// Logo is a shop's picture. Its id is made from what is in it.
+// Logo is a shop's image. Its id is made from its content.
 type Logo struct {
 	ID   string
 	Kind string // image/png or image/jpeg
@@ -29,7 +29,7 @@ type Logo struct {
 
 var hexColor = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
-// Check reports invalid_request for a colour or an origin that is none.
+// Check returns invalid_request for an invalid colour or origin.
 func (b Brand) Check() error {
 	if b.Color != "" && !hexColor.MatchString(b.Color) {
 		return problem.Field(problem.InvalidRequest, "color", "the colour must be written as #1a2b3c")
@@ -43,9 +43,8 @@ func (b Brand) Check() error {
 	return nil
 }
 
-// Ink is the text colour that can be read on the brand's: black or white,
-// whichever has more contrast. One of the two always has at least 4.5 to 1
-// (WCAG 2.2, 1.4.3).
+// Ink is the text colour on the brand's colour: black or white, whichever has more contrast. One of
+// the two always has at least 4.5 to 1 (WCAG 2.2, 1.4.3).
 func (b Brand) Ink() string {
 	if Contrast(b.Color, "#ffffff") >= Contrast(b.Color, "#000000") {
 		return "#ffffff"
@@ -65,7 +64,7 @@ func luminance(color string) float64 {
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
 		n, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
 		if err != nil {
-			return 0 // no colour is read as black
+			return 0 // an empty colour counts as black
 		}
 		c := float64(n) / 255
 		if c <= 0.04045 {
@@ -78,7 +77,7 @@ func luminance(color string) float64 {
 	return sum
 }
 
-// Rebrand gives the shop another look.
+// Rebrand changes the shop's brand.
 func (s Shop) Rebrand(b Brand) (Shop, error) {
 	b.Color = strings.ToLower(b.Color)
 	if err := b.Check(); err != nil {
@@ -89,7 +88,7 @@ func (s Shop) Rebrand(b Brand) (Shop, error) {
 	return s, nil
 }
 
-// NewShop is one more shop of a merchant.
+// NewShop makes a new shop of a merchant.
 func NewShop(id, merchant, name, slug string, now time.Time) Shop {
 	return Shop{ID: id, Version: 1, Merchant: merchant, Name: name, Slug: slug, CreatedAt: now}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever colour a shop takes, its button can be read (WCAG 2.2, 1.4.3).
+// Whatever a shop's colour is, the text of its button can be read (WCAG 2.2, 1.4.3).
 func TestBrandCanAlwaysBeRead(t *testing.T) {
 	for r := 0; r < 256; r += 15 {
 		for g := 0; g < 256; g += 15 {
@@ -28,7 +28,7 @@ func TestBrandRefusesNonsense(t *testing.T) {
 		{Frames: []string{"https://*.example"}}, {Frames: []string{"javascript:alert(1)"}}, {Frames: []string{"https://a.example; script-src *"}}, {Frames: []string{"shop.example"}},
 	} {
 		if err := b.Check(); err == nil {
-			t.Errorf("%+v is taken", b)
+			t.Errorf("%+v is accepted", b)
 		}
 	}
 	if err := (Brand{Color: "#1a2b3c", Frames: []string{"https://shop.example", "http://127.0.0.1:3000"}}).Check(); err != nil {

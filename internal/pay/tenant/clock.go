@@ -8,19 +8,21 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Clock is the test clock of a merchant's sandbox: how far it is ahead of the
-// service's own (SBX-12). It never goes back.
+// Clock is the test clock of a merchant's sandbox: how far it is ahead of the service's clock
+// (SBX-12). It never goes back.
 type Clock struct {
 	Merchant string
-	Version  int64 // 0 before it was moved
+	Version  int64 // 0 until it is moved
 	Advance  time.Duration
 }
 
-// maxAdvance bounds a test clock: far enough for every reserve to be released.
+// maxAdvance limits a test clock. It is enough to release every reserve.
 const maxAdvance = 5 * 366 * 24 * time.Hour
 
-// Move puts the clock forward. invalid_request for a duration that is not
-// positive, or that takes the clock more than five years ahead.
+// Move moves the clock forward.
+//
+// Errors: invalid_request for a duration that is not positive, or that takes the clock more than
+// five years ahead.
 func (c Clock) Move(by time.Duration) (Clock, error) {
 	if by <= 0 || by > maxAdvance || c.Advance+by > maxAdvance {
 		return c, problem.Field(problem.InvalidRequest, "advance",

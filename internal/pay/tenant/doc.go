@@ -1,2 +1,3 @@
-// Package tenant is whom the service works for: merchants, their shops and terms, who may act for them by which key, and the scope that keeps one's data from another. It moves no money.
+// Package tenant describes whom the service works for: merchants, their shops and terms, who may
+// act for them with which key, and the scope that keeps tenants' data apart. It moves no money.
 package tenant

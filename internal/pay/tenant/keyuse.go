@@ -2,25 +2,25 @@ package tenant
 
 import "time"
 
-// addressesKept is from how many addresses a key's uses are kept: so many are enough to know
-// that it is used from everywhere.
+// addressesKept is the number of addresses that are kept for a key. More would only show that the
+// key is used from everywhere.
 const addressesKept = 1000
 
-// KeyUse tells that a key was used from an address.
+// KeyUse records that a key was used from an address.
 type KeyUse struct {
 	Key     string // key_…
 	Address string
 	Version int64
 	First   time.Time
-	Last    time.Time // within an hour
+	Last    time.Time // accurate to an hour
 }
 
-// ID names a use among all.
+// ID is unique among all uses.
 func (u KeyUse) ID() string { return u.Key + " " + u.Address }
 
-// Again notes a use at a time. known is how it was noted before, the zero KeyUse where it never
-// was, and addresses how many others the key was used from. keep is false where they are too
-// many; fresh tells that the address is new to a key which had others.
+// Again records a use at a time. known is the stored use, zero if there is none. addresses is the
+// number of other addresses of the key. keep is false if there are too many. fresh means that the
+// address is new, and that the key had others before.
 func (u KeyUse) Again(known KeyUse, addresses int64, at time.Time) (next KeyUse, keep, fresh bool) {
 	if known.Version > 0 {
 		known.Version++

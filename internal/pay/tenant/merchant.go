@@ -17,15 +17,15 @@ type Merchant struct {
 	Tier       Tier
 	TrustScore int // 0 to 1000
 	Language   Language
-	RefundFees RefundFees // of the payments it makes from now on
+	RefundFees RefundFees // for payments from now on
 	Strict     bool       // its sandbox refuses what production refuses
 	CreatedAt  time.Time
 }
 
-// KeepFees changes what becomes of the fees of refunded payments, for the payments
-// that are made from now on.
+// KeepFees changes what happens to the fees of refunded payments, for payments that are made from
+// now on.
 //
-// Errors: invalid_request for a term that there is not.
+// Errors: invalid_request for an unknown term.
 func (m Merchant) KeepFees(term RefundFees) (Merchant, error) {
 	if !slices.Contains(AllRefundFees(), term) {
 		return m, problem.Field(problem.InvalidRequest, "refundFees", "refundFees must be kept or returned")
@@ -35,21 +35,21 @@ func (m Merchant) KeepFees(term RefundFees) (Merchant, error) {
 	return m, nil
 }
 
-// Rehearse says whether the merchant's sandbox refuses what production refuses.
+// Rehearse sets whether the merchant's sandbox refuses what production refuses.
 func (m Merchant) Rehearse(strict bool) Merchant {
 	m.Version++
 	m.Strict = strict
 	return m
 }
 
-// Move changes where the merchant is written to.
+// Move changes the merchant's e-mail address.
 func (m Merchant) Move(email string) Merchant {
 	m.Version++
 	m.Email = email
 	return m
 }
 
-// Language is what a merchant's receipts and reports are written in.
+// Language is the language of a merchant's receipts and reports.
 type Language string
 
 // The languages.
@@ -69,13 +69,13 @@ type Shop struct {
 	Version   int64
 	Merchant  string
 	Name      string
-	Slug      string // in the managed inbox's URL
+	Slug      string // part of the managed inbox's URL
 	Brand     Brand
 	CreatedAt time.Time
 }
 
-// Next is the shop's next version, with nothing else changed. Who decides by all that a shop
-// has writes it too: of two at a time, one decides again.
+// Next raises the shop's version and changes nothing else. It is written with decisions that depend
+// on everything that a shop has: of two at the same time, one must decide again.
 func (s Shop) Next() Shop {
 	s.Version++
 	return s
@@ -88,10 +88,10 @@ type KeyKind string
 const (
 	Secret      KeyKind = "secret"
 	Publishable KeyKind = "publishable"
-	Restricted  KeyKind = "restricted" // a secret one with some rights
+	Restricted  KeyKind = "restricted" // a secret key with limited rights
 )
 
-// Key is an API key. The key itself is never kept, only its keyed hash.
+// Key is an API key. The key itself is never stored, only its keyed hash.
 type Key struct {
 	ID string // key_…, never sent
 	Scope
@@ -100,10 +100,10 @@ type Key struct {
 	Hash      string
 	Preview   string // masked, for people
 	CreatedAt time.Time
-	RevokedAt time.Time // it is refused, whatever the clock says; the zero time: it was not revoked
-	Rights    []Right   // beside those of its kind
-	EndsAt    time.Time // it is refused from then on; the zero time: it does not end by itself
-	Successor string    // id of the key that took its place when it was rotated
+	RevokedAt time.Time // when it was revoked: it is refused, whatever a clock says; zero: it was not
+	Rights    []Right   // in addition to those of its kind
+	EndsAt    time.Time // it is refused from then on; zero: it does not expire
+	Successor string    // id of the key that replaced it in a rotation
 }
 
 // Over reports whether the key is refused.
@@ -118,7 +118,7 @@ func (k Key) Revoke(now time.Time) Key {
 	return k
 }
 
-// Replace ends the key at a time, or earlier where it ends by itself; another one takes its place.
+// Replace ends the key at a time, or earlier if it expires before. successor replaces it.
 func (k Key) Replace(successor string, at time.Time) Key {
 	k.Version++
 	k.Successor = successor
@@ -128,7 +128,7 @@ func (k Key) Replace(successor string, at time.Time) Key {
 	return k
 }
 
-// KeyPrefix returns what a key of the kind and environment starts with.
+// KeyPrefix is the beginning of a key of the kind and environment.
 func KeyPrefix(kind KeyKind, live bool) string {
 	prefix := "sk_"
 	switch kind {
@@ -143,9 +143,8 @@ func KeyPrefix(kind KeyKind, live bool) string {
 	return prefix + "test_"
 }
 
-// Login is what a refresh token belongs to: all tokens that came from one use
-// of a key pair. Its version counts the rotations, and only the refresh token
-// of the present version is good.
+// Login is what a refresh token belongs to: all tokens that came from one use of a key pair. Its
+// version counts the rotations, and only the refresh token of the present version is valid.
 type Login struct {
 	ID string // lgn_…
 	Scope
@@ -156,11 +155,11 @@ type Login struct {
 	CreatedAt time.Time
 }
 
-// LoginLife is after how long a login ends that goes on refreshing: its program logs in anew.
+// LoginLife is how long a login can be refreshed. Then its program must log in again.
 const LoginLife = 365 * 24 * time.Hour
 
-// Rotate makes the present refresh token stop working and the next one good until a time, which
-// is not behind the end of the login.
+// Rotate invalidates the present refresh token and makes the next one valid until expires, but not
+// beyond the end of the login.
 func (l Login) Rotate(expires time.Time) Login {
 	l.Version++
 	l.ExpiresAt = expires
@@ -170,7 +169,7 @@ func (l Login) Rotate(expires time.Time) Login {
 	return l
 }
 
-// Revoke ends the login: none of its tokens can be refreshed any more.
+// Revoke ends the login: none of its refresh tokens is valid any more.
 func (l Login) Revoke(now time.Time) Login {
 	l.Version++
 	l.RevokedAt = now

@@ -11,9 +11,9 @@ import (
 // Right is something that a key may do (AUTH-15).
 type Right string
 
-// The rights. A secret key has all of them but one: RightWithdrawals has that of the whole
-// merchant, that of his first shop, and who was given it. A restricted key has those that it
-// was given.
+// The rights. A secret key has all of them except RightWithdrawals. That one belongs to keys of the
+// whole merchant, keys of the merchant's first shop, and keys to which it was given. A restricted
+// key has the rights that it was given.
 const (
 	RightRead        Right = "read"        // read everything that the key covers
 	RightPayments    Right = "payments"    // create and cancel payments and checkout sessions
@@ -21,7 +21,7 @@ const (
 	RightClaims      Right = "claims"      // answer claims
 	RightWebhooks    Right = "webhooks"    // change webhooks, and send deliveries again
 	RightWithdrawals Right = "withdrawals" // add and remove wallets, withdraw, begin verifications
-	RightSandbox     Right = "sandbox"     // move the sandbox's clock, and play what providers and banks do
+	RightSandbox     Right = "sandbox"     // move the sandbox's clock, and simulate providers and banks
 )
 
 // Rights lists them all.
@@ -29,7 +29,7 @@ func Rights() []Right {
 	return []Right{RightRead, RightPayments, RightRefunds, RightClaims, RightWebhooks, RightWithdrawals, RightSandbox}
 }
 
-// ParseRights reads rights with commas between. It returns them in the order of Rights.
+// ParseRights reads rights that are separated by commas. It returns them in the order of Rights.
 //
 // Errors: invalid_request.
 func ParseRights(text string) (rights []Right, err error) {
@@ -39,7 +39,7 @@ func ParseRights(text string) (rights []Right, err error) {
 			continue
 		}
 		if !slices.Contains(Rights(), Right(word)) {
-			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("there is no right %q: want some of %s", word, WriteRights(Rights())))
+			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("%q is not a right: use some of %s", word, WriteRights(Rights())))
 		}
 		given[Right(word)] = true
 	}
@@ -51,7 +51,7 @@ func ParseRights(text string) (rights []Right, err error) {
 	return rights, nil
 }
 
-// WriteRights is rights as ParseRights reads them.
+// WriteRights writes rights in the form that ParseRights reads.
 func WriteRights(rights []Right) string {
 	words := make([]string, len(rights))
 	for i, r := range rights {
@@ -71,7 +71,7 @@ func (k Key) May(r Right) bool {
 	return slices.Contains(k.Rights, r)
 }
 
-// NoRight refuses what a key may not do.
+// NoRight is the error for an action that the key may not do.
 func NoRight(r Right) error {
-	return &problem.Error{Code: problem.Forbidden, Message: "this key has no right to this: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
+	return &problem.Error{Code: problem.Forbidden, Message: "this key lacks a right: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
 }

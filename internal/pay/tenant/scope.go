@@ -1,15 +1,14 @@
 package tenant
 
-// Scope says whose data may be seen. It follows ctx in every read that a
-// merchant can reach, so that a forgotten tenant or environment check does not
-// compile.
+// Scope says whose data may be seen. Every read that a merchant can reach has it as a parameter
+// after ctx, so that a forgotten check of tenant or environment does not compile.
 type Scope struct {
 	Merchant string
 	Shop     string
 	Live     bool
 }
 
-// Environment names the two worlds that never mix (SVC-3).
+// Environment is production or the sandbox, which never mix (SVC-3).
 type Environment string
 
 // The two environments.

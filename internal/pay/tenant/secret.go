@@ -2,18 +2,18 @@ package tenant
 
 import "time"
 
-// Sealed is a secret of the service itself, encrypted: the root, a key of access tokens.
+// Sealed is an encrypted secret of the service itself: the root, or a key for access tokens.
 type Sealed struct {
 	ID        string
 	Version   int64
-	Text      []byte // none: it was dropped
+	Text      []byte // nil: the secret was deleted
 	CreatedAt time.Time
 }
 
-// Drop forgets the secret.
+// Drop deletes the secret.
 func (s Sealed) Drop() Sealed { return s.Replace(nil) }
 
-// Replace puts another text in the place of the secret's.
+// Replace replaces the encrypted text.
 func (s Sealed) Replace(text []byte) Sealed {
 	s.Version++
 	s.Text = text

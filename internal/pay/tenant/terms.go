@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Tier is a merchant's contract with the operator (SVC-14).
+// Tier is a merchant's price plan with the operator (SVC-14).
 type Tier string
 
 // The tiers.
@@ -20,29 +20,28 @@ const (
 // Tiers lists all tiers.
 func Tiers() []Tier { return []Tier{Starter, Standard, Premium, Trusted} }
 
-// RefundFees says what becomes of a payment's fees when it is refunded (REF-11).
+// RefundFees is what happens to a payment's fees when it is refunded (REF-11).
 type RefundFees string
 
 // The two terms.
 const (
-	// FeesKept leaves the fees with those who earned them: the merchant pays the
-	// whole refund.
+	// FeesKept leaves the fees with those who earned them: the merchant pays the whole refund.
 	FeesKept RefundFees = "kept"
-	// FeesReturned gives back of each fee what was refunded of the payment: the
-	// merchant pays what the payment brought.
+	// FeesReturned gives back each fee in proportion to the refund: the merchant pays what the
+	// payment brought.
 	FeesReturned RefundFees = "returned"
 )
 
 // AllRefundFees lists the terms, the default first.
 func AllRefundFees() []RefundFees { return []RefundFees{FeesKept, FeesReturned} }
 
-// Terms is what a merchant's payments cost and what is allowed.
+// Terms is the prices and limits for a merchant's payments.
 type Terms struct {
 	PlatformBps   int64         // of each payment, 1/10,000
 	ReserveBps    int64         // held back from each payment, 1/10,000
 	Delay         time.Duration // from capture to available
 	WithdrawalFee int64         // USD cents
-	ChargebackFee int64         // USD cents, for each dispute, whatever comes of it
+	ChargebackFee int64         // USD cents, for each dispute, whatever its outcome
 	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
 	RefundFees    RefundFees    // the merchant's own, whatever the tier
 }
@@ -54,8 +53,7 @@ func (m Merchant) Terms() Terms {
 	return t
 }
 
-// TermsOf returns the terms that a tier alone decides; an unknown one gets the
-// starter's.
+// TermsOf returns the terms of a tier. An unknown tier gets the starter's.
 func TermsOf(t Tier) Terms {
 	switch t {
 	case Standard:
@@ -68,7 +66,7 @@ func TermsOf(t Tier) Terms {
 	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, ChargebackFee: 2500, TrustScore: 400}
 }
 
-// Fees is the price of a payment by who earns it, in USD cents.
+// Fees is the price of a payment, in USD cents, by who earns it.
 type Fees struct {
 	Platform int64 `json:"platform"` // the operator of Cascada
 	Provider int64 `json:"provider"` // the provider's share of the amount
@@ -79,9 +77,8 @@ type Fees struct {
 // Total is the sum of all fees.
 func (f Fees) Total() int64 { return f.Platform + f.Provider + f.Flat + f.Network }
 
-// Charge works out a payment's fees and its part of the reserve. Shares round
-// half up, as providers bill. No fee takes more than what the others left, so
-// what the merchant gets is never negative.
+// Charge computes a payment's fees and its part of the reserve. Shares round half up, as providers
+// bill. No fee is more than the others left, so the merchant's part is never negative.
 func (t Terms) Charge(usd money.Amount, rail money.Fee) (Fees, int64) {
 	left := usd.Minor
 	take := func(want int64) int64 {

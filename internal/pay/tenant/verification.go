@@ -6,10 +6,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// VerificationPrefix begins the id of every verification.
+// VerificationPrefix begins the id of a verification.
 const VerificationPrefix = "kyc_"
 
-// KYCLevel says how much of a merchant is verified.
+// KYCLevel is how thoroughly a merchant is verified.
 type KYCLevel string
 
 // The levels; the second includes the first.
@@ -18,10 +18,10 @@ const (
 	KYCEnhanced KYCLevel = "enhanced"
 )
 
-// Covers reports whether who has level l has what need asks for.
+// Covers reports whether level l includes the level need.
 func (l KYCLevel) Covers(need KYCLevel) bool { return l == need || l == KYCEnhanced }
 
-// KYCSubject is who is verified.
+// KYCSubject is the type of who is verified.
 type KYCSubject string
 
 // The subjects.
@@ -30,11 +30,11 @@ const (
 	Company    KYCSubject = "company"
 )
 
-// VerificationStatus is where a verification stands.
+// VerificationStatus is the state of a verification.
 type VerificationStatus string
 
-// States of a verification (KYC-2). The first two are open; a
-// merchant has one open verification at a time.
+// States of a verification (KYC-2). The first two are open. A merchant has at most one open
+// verification.
 const (
 	KYCRequiresInput VerificationStatus = "requires_input"
 	KYCProcessing    VerificationStatus = "processing"
@@ -43,7 +43,7 @@ const (
 	KYCExpired       VerificationStatus = "expired"
 )
 
-// VerificationWindow is how long a merchant has to hand in its documents.
+// VerificationWindow is how long a merchant has to submit documents.
 const VerificationWindow = 7 * 24 * time.Hour
 
 // Verification is one attempt to verify who a merchant is. It belongs to the
@@ -59,7 +59,7 @@ type Verification struct {
 	ErrorCode    string // why it was rejected
 	ErrorMessage string
 	ExpiresAt    time.Time
-	DueAt        time.Time // ExpiresAt while it waits for input, else zero
+	DueAt        time.Time // ExpiresAt while it waits for documents, else zero
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -78,9 +78,9 @@ func (v Verification) Start(now time.Time) Verification {
 	return v
 }
 
-// Move brings a verification to another state: processing once the documents
-// are handed in, verified or rejected once somebody has decided, expired when
-// nothing came. code and message say why it was rejected.
+// Move changes the state of a verification: processing once the documents are submitted, verified
+// or rejected after the decision, expired if no documents came. code and message say why it was
+// rejected.
 //
 // Errors: conflict_state.
 func (v Verification) Move(to VerificationStatus, code, message string, now time.Time) (Verification, error) {
@@ -105,7 +105,7 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 	return v, nil
 }
 
-// Documents lists what the merchant has to hand in.
+// Documents lists what the merchant has to submit.
 func (v Verification) Documents() []string {
 	var list []string
 	if v.Subject == Company {
