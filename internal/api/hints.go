@@ -66,11 +66,6 @@ func countryIssue(field, text string) string {
 	return fmt.Sprintf("%s; %s is %s or %s", message, c.Name, c.Alpha2, c.Alpha3)
 }
 
-// dateIssue says how a moment is written.
-func dateIssue(param string) string {
-	return param + " must be an ISO 8601 date or date-time, such as 2026-11-21 or 2026-11-21T13:00:00Z"
-}
-
 const (
 	urlIssue   = "returnUrl must be an absolute http or https URL, such as https://shop.example/thanks"
 	keyIssue   = "Idempotency-Key must have 1 to 255 printable characters: send a UUID, for one"
