@@ -22,7 +22,7 @@ func (s *core) back() {
 	}
 }
 
-// watch tries small commits until one succeeds and larger rows fit too.
+// watch tries small commits until one succeeds and the database has room for larger ones.
 //
 // The database may fail again while a try still runs, and two watches would share the prober: a second
 // watch leaves the work to the first, which looks again once watching is cleared.

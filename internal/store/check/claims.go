@@ -32,7 +32,7 @@ var claimRules = invariants([]rule{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
-	// In the document, how a stray's claim ended follows the claim.
+	// In a payment's document, a stray's claim is the stray's last field until the stray has ended.
 	{"late money needs attention as long as its inquiry is open", `
 SELECT c.id, c.status || ', otherwise in ' || p.id FROM claims AS c JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND c.kind = 'inquiry' AND (c.status NOT IN ` + resolved + `) <> (p.doc LIKE '%"claim":"' || c.id || '"}%')`},
@@ -56,7 +56,7 @@ WHERE (c.opened <> 1 OR c.ended <> CASE WHEN c.status IN ` + resolved + ` THEN 1
 SELECT c.id, {json c.doc sequence} || ' events, found ' || count(e.id) FROM claims AS c LEFT JOIN events AS e ON {named e.id evt_ c.id} AND NOT (e.object <> c.id)
 WHERE {part c.id}
 GROUP BY c.id, c.doc HAVING CAST({json c.doc sequence} AS BIGINT) <> count(e.id) OR CAST({json c.doc sequence} AS BIGINT) <> coalesce(max(e.sequence), 0)`},
-	// What a lost dispute gives back comes after the claim's own amount.
+	// What a lost dispute gives back again is the claim's after it.
 	{"an approved claim has paid the shopper what it says, another one nothing", `
 SELECT c.id, c.kind || ' ' || c.status || ' of ' || c.amount || ' cents, paid ' || c.paid
 FROM (
