@@ -16,6 +16,7 @@ const (
 // crowded are the packages and types that are still larger. Their numbers may only fall: lower
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
+
 	"internal/pay.Payment":   52,
 	"client.Client":          64, // the whole API, for whoever imports it
 	"internal/app/base.Base": 35,

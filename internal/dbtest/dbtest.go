@@ -56,24 +56,16 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 })
 
 // Only, if a package sets it before its tests, is the one engine on which Each runs them:
-// "sqlite" or "postgres". A run with "sqlite" includes the tests that ask for one engine
-// themselves, whichever it is. A run with "postgres" skips these: they would run twice.
+// "sqlite" or "postgres". With "postgres", tests only for SQLite are skipped; a run with
+// "sqlite" includes them, and also those only for PostgreSQL.
 var Only string
-
-// once skips a test that asks for its engine itself where another run has it.
-func once(t testing.TB) {
-	t.Helper()
-	if Only == "postgres" {
-		t.Skip("a run on SQLite has this test")
-	}
-}
 
 // Each runs the test once per engine, both in parallel, with the address of a fresh
 // database. A database is made when the test's turn comes, because hundreds of tests wait
 // for theirs.
 func Each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	for engine, address := range map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": postgres} {
+	for engine, address := range map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": Postgres} {
 		if Only == "" || Only == engine {
 			t.Run(engine, func(t *testing.T) {
 				t.Parallel()
@@ -87,7 +79,9 @@ func Each(t *testing.T, test func(t *testing.T, database string)) {
 // Prepare is set.
 func SQLite(t testing.TB) string {
 	t.Helper()
-	once(t)
+	if Only == "postgres" {
+		t.Skip("a run on SQLite has this test")
+	}
 	content, err := preparedFile()
 	if err != nil {
 		t.Fatal(err)
@@ -120,12 +114,6 @@ func memory() string {
 // Postgres returns the address of the test's own database, which is dropped when the test
 // ends.
 func Postgres(t testing.TB) string {
-	t.Helper()
-	once(t)
-	return postgres(t)
-}
-
-func postgres(t testing.TB) string {
 	t.Helper()
 	original, err := preparedDatabase()
 	if err != nil {

@@ -24,7 +24,6 @@ type Server struct {
 // Alone starts a server that waits for its disk, or a standby, like one in production.
 func Alone(t testing.TB) *Server {
 	t.Helper()
-	once(t)
 	return alone(t, memory())
 }
 

@@ -132,7 +132,7 @@ func NewFeeSummary(b ledger.Balances) FeeSummary {
 func Percent(bps int64) Rate {
 	rate, err := money.ParseRate(strconv.FormatInt(bps, 10) + "e-2")
 	if err != nil {
-		return Rate{} // zero: the zero Rate writes it
+		return Rate{} // zero, which ParseRate refuses
 	}
 	return Rate{rate}
 }

@@ -172,8 +172,8 @@ func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
 	return c
 }
 
-// formURL is where a direct charge is paid. For a hosted checkout it is our own page: the integrator never
-// sees the provider's (CHK-1).
+// formURL is where a direct charge is paid. For a hosted checkout it is our own page or nil: the integrator
+// never sees the provider's page (CHK-1).
 func formURL(p pay.Payment, checkoutURL string) *string {
 	if p.Page.Hosted && p.Page.FormURL != PageURL(checkoutURL, p.ID) {
 		return nil

@@ -74,8 +74,8 @@ func unmarshal(body []byte, into any) error {
 	return nil
 }
 
-// suspicious reports whether a body may hold an unprintable character; few other bodies qualify. It is fast
-// for ASCII, so that a large body costs little time.
+// suspicious reports whether a body may hold an unprintable character; it rarely reports a harmless one. It
+// is fast for ASCII, so that a large body costs little time.
 func suspicious(body []byte) bool {
 	const ascii, word = 0x8080808080808080, 8
 	if bytes.IndexByte(body, '\\') >= 0 || bytes.IndexByte(body, 0x7f) >= 0 {

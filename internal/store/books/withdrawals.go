@@ -143,7 +143,7 @@ func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, er
 	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
-// Waiting lists overdue withdrawals that wait for something, of all tenants, oldest first.
+// Waiting lists pending withdrawals that wait for something, of all tenants, oldest first.
 func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWaitingWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }

@@ -127,7 +127,7 @@ func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int
 }
 
 var (
-	// One use of a key stays, or its next address would count as its first.
+	// Keeps a row without an address for each used key, or the key's next address would count as its first.
 	keepUsed = engine.Standalone(`
 INSERT INTO key_uses (` + strings.Join(KeyUsesTable.Names(), ", ") + `)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
