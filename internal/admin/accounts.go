@@ -32,7 +32,7 @@ type accountsOut struct {
 
 type openIn struct{ Body OpenBody }
 
-// OpenBody is what an account is opened with.
+// OpenBody opens an account.
 type OpenBody struct {
 	_           struct{}           `additionalProperties:"false"`
 	ID          string             `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"It is in the notification URL, and for life. Made by default; give one, so that a repeat opens no second account"`
@@ -52,8 +52,8 @@ type changeIn struct {
 	Body ChangeBody
 }
 
-// ChangeBody is what is changed of an account. There is no base URL in it: where
-// requests go, the credentials go, and those are not for whoever has a token.
+// ChangeBody changes an account. It has no base URL: credentials go where requests go, and the holder of a
+// token must not redirect them.
 type ChangeBody struct {
 	_        struct{}      `additionalProperties:"false"`
 	Version  int64         `json:"version" example:"3" doc:"The account's version that was read; one that is not the present one is a conflict"`
@@ -67,7 +67,7 @@ type rotateIn struct {
 	Body RotateBody
 }
 
-// RotateBody is credentials that replace those of the same names.
+// RotateBody replaces the credentials of the same names.
 type RotateBody struct {
 	_           struct{}          `additionalProperties:"false"`
 	Credentials map[string]string `json:"credentials" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Those that are not named stay; the empty text gives up an optional one"`
@@ -119,7 +119,7 @@ func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*acc
 	return a.told(s.Account, err)
 }
 
-// told shows an account as a use case left it.
+// told shows an account after a use case changed it.
 func (a *API) told(account acquirer.Account, err error) (*accountOut, error) {
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 			account.Priority = *b.Priority
 		}
 		if b.Rails != nil {
-			account.Rails = append([]string(nil), b.Rails...) // none is nil, however it is written
+			account.Rails = append([]string(nil), b.Rails...) // an empty list becomes nil
 		}
 		if b.Terms != nil {
 			account.Terms = terms

@@ -1,9 +1,8 @@
-// Package admin is the API for operators: provider accounts, the decisions about a
-// payment, how accounts do. It has a listener of its own and is never served on the
-// public one.
+// Package admin is the operators' API: provider accounts, the decisions about a payment, the health of
+// accounts. It has its own listener and is never served on the public one.
 //
-// It decides nothing: a handler reads a request, calls one use case of internal/app
-// in the name of the token's operator, and shows what it returned.
+// It decides nothing: a handler reads a request, calls one use case of internal/app in the name of the
+// token's operator, and shows the result.
 package admin
 
 import (
@@ -28,16 +27,15 @@ import (
 // Base is the API's root.
 const Base = "/admin/v1"
 
-// maxBody bounds what is sent to us: an account's settings, and keys and
-// certificates among its credentials.
+// maxBody bounds a request's body: an account's settings and its credentials, with keys and certificates.
 const maxBody = 256 << 10
 
-// Config is what an API is made of.
+// Config is what an API needs.
 type Config struct {
 	App     *app.App
 	Log     *slog.Logger
-	Node    string         // what this node is called in replies that other nodes would answer differently
-	Proxies []netip.Prefix // whose X-Forwarded-For is believed, for the audit log
+	Node    string         // this node's name, in replies that differ by node
+	Proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted, for the audit log
 	Now     func() time.Time
 }
 
@@ -54,7 +52,7 @@ func New(c Config) (http.Handler, error) {
 	a := &API{Config: c, mux: http.NewServeMux()}
 	config := huma.DefaultConfig("Cascada for operators", "1")
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
-	config.AllowAdditionalPropertiesByDefault = true // of replies; bodies say that they take no others
+	config.AllowAdditionalPropertiesByDefault = true // in replies; request bodies forbid additional properties
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
 	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
@@ -77,7 +75,7 @@ func New(c Config) (http.Handler, error) {
 	return private(handler), nil
 }
 
-// private keeps replies out of caches, and from being taken for pages.
+// private keeps replies out of caches and stops browsers from reading them as pages.
 func private(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -89,12 +87,12 @@ func private(next http.Handler) http.Handler {
 
 type actorKey struct{}
 
-// codesKey is where an operation's metadata has its codes.
+// codesKey is the metadata key of an operation's error codes.
 const codesKey = "codes"
 
-// handle registers an operation with the codes that are its own.
+// handle registers an operation with its own error codes.
 func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
-	op.MaxBodyBytes = maxBody + 1 // huma refuses a body that reaches it
+	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes}
 	missing := problem.NotFound
@@ -119,7 +117,7 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 	})
 }
 
-// admit checks what stands before any endpoint: the token and the content type.
+// admit checks every request before its endpoint: the token and the content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
@@ -128,7 +126,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // a misspelt one is not the default
+	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // refuses misspelt names
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
 	}
@@ -139,7 +137,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(ctx, actorKey{}, by))
 }
 
-// identify finds out who calls, from where and with which request.
+// identify returns the caller, the address and the request's id.
 //
 // Errors: missing_credentials, invalid_token.
 func (a *API) identify(r *http.Request) (audit.Actor, error) {

@@ -21,7 +21,7 @@ const introduction = `Provider accounts, merchants' terms, the decisions about a
 
 Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. What is changed is in the audit log, with the operator's name, address and request.`
 
-// meanings are what the document tells of each code.
+// meanings describe each code in the document.
 var meanings = map[problem.Code]string{
 	problem.MissingCredentials:  "There is no Authorization header, or it is empty.",
 	problem.InvalidToken:        "The token is no operator's, or its operator was removed.",
@@ -41,8 +41,7 @@ var meanings = map[problem.Code]string{
 	problem.Internal:             "Something went wrong on our side.",
 }
 
-// publish serves the OpenAPI document. It has nothing that is secret, and tools
-// fetch it without a token.
+// publish serves the OpenAPI document. The document holds no secret, and tools fetch it without a token.
 func (a *API) publish() error {
 	doc := a.huma.OpenAPI()
 	doc.Info.Description = introduction
@@ -70,13 +69,12 @@ func (a *API) publish() error {
 	}
 	a.mux.HandleFunc("GET "+Base+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text) // the client may be gone
+		_, _ = w.Write(text) // the client may have gone
 	})
 	return nil
 }
 
-// complete says of an operation what huma cannot: its errors, and the headers of
-// its replies.
+// complete adds to an operation what huma cannot: its errors, and the headers of its replies.
 func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 	delete(op.Responses, "default")
 	byStatus := map[int][]problem.Code{}
@@ -106,7 +104,7 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 	}
 }
 
-// codesOf are the codes that follow from an operation's form, and its own.
+// codesOf returns an operation's own codes and those that follow from its form.
 func codesOf(path string, op *huma.Operation) []problem.Code {
 	codes := []problem.Code{
 		problem.MissingCredentials, problem.InvalidToken, problem.InvalidRequest, problem.Internal, problem.ServiceUnavailable,

@@ -22,7 +22,7 @@ type termsIn struct {
 	Body TermsBody
 }
 
-// TermsBody is what is agreed anew with a merchant.
+// TermsBody changes the terms of a merchant.
 type TermsBody struct {
 	_          struct{}          `additionalProperties:"false"`
 	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Of the payments that are made from now on"`

@@ -18,7 +18,7 @@ type rulePaymentIn struct {
 	Body PaymentRuling
 }
 
-// PaymentRuling is the operator's word on a payment.
+// PaymentRuling is how the operator resolves a payment.
 type PaymentRuling struct {
 	_       struct{} `additionalProperties:"false"`
 	Outcome pay.Word `json:"outcome" enum:"paid,not-charged" example:"paid"`
@@ -31,7 +31,7 @@ type ruleWithdrawalIn struct {
 	Body WithdrawalRuling
 }
 
-// WithdrawalRuling is the operator's word on a withdrawal.
+// WithdrawalRuling is how the operator resolves a withdrawal.
 type WithdrawalRuling struct {
 	_         struct{} `additionalProperties:"false"`
 	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
@@ -45,7 +45,7 @@ type ruleClaimIn struct {
 	Body ClaimRuling
 }
 
-// ClaimRuling is the operator's word on a claim.
+// ClaimRuling is how the operator resolves a claim.
 type ClaimRuling struct {
 	_       struct{}        `additionalProperties:"false"`
 	Outcome pay.ClaimStatus `json:"outcome" enum:"approved,rejected,withdrawn" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant"`

@@ -1,8 +1,8 @@
-// Package api is the JSON API: routes, credentials, requests and replies, the
-// table of errors, and the OpenAPI document made from the same types.
+// Package api is the JSON API: routes, credentials, requests and replies, the table of errors, and the
+// OpenAPI document, which is made from the same types.
 //
-// It decides nothing about payments: a handler reads a request, calls one use
-// case of internal/app, and shows what it returned.
+// It decides nothing about payments: a handler reads a request, calls one use case of internal/app, and
+// shows the result.
 package api
 
 import (
@@ -43,18 +43,19 @@ type API struct {
 	mux   *http.ServeMux
 
 	needs   map[string]access // by operation id
-	exports *limit.Places     // files of payments that are being sent, by merchant
+	exports *limit.Places     // exports of payments in progress, by merchant
 
 	handler http.Handler
 
-	// Document makes the OpenAPI document as it is published, once.
+	// Document makes the published OpenAPI document, once.
 	Document func() ([]byte, error)
 }
 
-// ServeHTTP is for http.Handler.
+// ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// New returns the API of a service, whose requests have ids (web.Identify). baseURL is the public address with Base.
+// New returns the API of a service. Requests already have ids (web.Identify). baseURL is the public address
+// with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
 	wire.Adopt()
 	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
@@ -63,7 +64,7 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, e
 	config.AllowAdditionalPropertiesByDefault = true
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: baseURL}}
-	// What is refused before credentials are looked at is a stranger's.
+	// A request refused before its credentials are checked counts as a stranger's.
 	refuse := func(w http.ResponseWriter, r *http.Request, err error) {
 		gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
 	}
@@ -95,8 +96,8 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, e
 	return api, nil
 }
 
-// headed tells the API's version on each reply (VER-5), and that nobody keeps it,
-// takes it for a page, or shows it in one. Errors link to the reference.
+// headed adds the API's version to each reply (VER-5), with headers that forbid caching, sniffing and
+// framing. Errors link to the reference.
 func headed(next http.Handler, reference string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -106,17 +107,17 @@ func headed(next http.Handler, reference string) http.Handler {
 	})
 }
 
-// access is what an endpoint asks of the credentials.
+// access is which credentials an endpoint requires.
 type access string
 
 const (
 	open      access = "none"   // no Authorization header
 	anyKey    access = "any"    // secret or publishable
-	secretKey access = "secret" // no publishable one
-	orNone    access = "orNone" // as secretKey, or no Authorization header: the body names what is good
+	secretKey access = "secret" // secret keys only
+	orNone    access = "orNone" // as secretKey, or no Authorization header: the body holds the credentials
 )
 
-// What else it asks of a secret or restricted key: a right.
+// Access that also requires a right of a secret or restricted key.
 const (
 	toRead     = access(tenant.RightRead)
 	toCharge   = access(tenant.RightPayments)
@@ -127,7 +128,7 @@ const (
 	toPlay     = access(tenant.RightSandbox)
 )
 
-// right is the right that an endpoint asks for, "" for none.
+// right is the right that an endpoint requires, "" for none.
 func (n access) right() tenant.Right {
 	if n == open || n == anyKey || n == secretKey || n == orNone {
 		return ""
@@ -135,35 +136,35 @@ func (n access) right() tenant.Right {
 	return tenant.Right(n)
 }
 
-// In an operation's metadata.
+// Keys of an operation's metadata.
 const (
 	accessKey = "access"
 	readKey   = "read" // true: reads of one object are limited (LIMIT-3)
 )
 
-// shopParam is where credentials of a whole merchant name the shop.
+// shopParam names the shop when the credentials are a whole merchant's.
 const shopParam = "shopId"
 
-// Call is who calls, and with which request.
+// Call is the caller and the request.
 type Call struct {
 	base.Principal
-	ClientIP string // what the request says of its origin (CHK-21); never for trust
+	ClientIP string // the origin that the request states (CHK-21); never trusted
 	request  *http.Request
 	reply    http.Header
-	refusal  error // of credentials that need not be good
+	refusal  error // why the credentials were refused, where the endpoint does not need valid ones
 	offer    offer
 }
 
 type callKey struct{}
 
-// offer is what requests are checked against that changes while the service runs.
+// offer is what requests are checked against and what changes while the service runs.
 type offer interface {
 	Currencies() []money.Currency
 	CheckCurrency(money.Currency) error
 	CheckSlug(string) error
 }
 
-// offered is what a service offers.
+// offered is a service's current offer.
 type offered struct {
 	*acquiring.Rates
 	*acquiring.Methods
@@ -174,8 +175,7 @@ func offerOf(ctx huma.Context) offer {
 	return call.offer
 }
 
-// currency reads the code of a currency that a shop may name, in any case. What is wrong with it is
-// told of param, which stands at path.
+// currency reads a currency code that a shop may use, in any case. Errors name param, at path.
 func currency(ctx huma.Context, param, path, code string) (money.Currency, error) {
 	c, err := money.ParseCurrency(strings.ToUpper(code))
 	if err != nil {
@@ -189,7 +189,7 @@ func currency(ctx huma.Context, param, path, code string) (money.Currency, error
 	return c, nil
 }
 
-// told is an error of the service as an issue of a field.
+// told turns an error of the service into an issue of a field.
 func told(err error) error {
 	e, ok := errors.AsType[*problem.Error](err)
 	if !ok {
@@ -198,12 +198,12 @@ func told(err error) error {
 	return wire.Coded(e.Code, e.Param, e.Message)
 }
 
-// handle registers an operation. The handler's errors are shown by the table.
+// handle registers an operation. The table shows the handler's errors.
 func handle[I, O any](a *API, op huma.Operation, need access, handler func(context.Context, Call, *I) (*O, error)) {
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = maxBody
 	}
-	op.MaxBodyBytes++ // huma refuses a body that reaches it
+	op.MaxBodyBytes++ // huma refuses a body of this size
 	if op.Metadata == nil {
 		op.Metadata = map[string]any{}
 	}
@@ -212,7 +212,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}
-	if need == orNone { // of no shop
+	if need == orNone { // belongs to no shop
 		op.Security = append(op.Security, map[string][]string{})
 	}
 	a.shared(&op, need)
@@ -223,15 +223,14 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 		}
 		err = wire.Mend(ctx, err)
 		var envelope *wire.Envelope
-		if err == nil || errors.As(err, &envelope) { // made by the handler, with headers
+		if err == nil || errors.As(err, &envelope) { // the handler built it, with headers
 			return out, err
 		}
 		return nil, wire.Show(ctx, a.log, err)
 	})
 }
 
-// admit checks what stands before any endpoint: version, credentials, limits,
-// content type.
+// admit checks every request before its endpoint: version, credentials, limits, content type.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	call := Call{request: r, reply: w.Header(), offer: a.offer}
@@ -261,7 +260,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
 }
 
-// identify finds out who calls, and counts the call.
+// identify finds the caller and counts the call.
 func (a *API) identify(ctx huma.Context, call *Call) error {
 	op := ctx.Operation()
 	need, _ := op.Metadata[accessKey].(access)
@@ -270,7 +269,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	principal, err := a.authenticate(ctx, call)
 	if err != nil {
-		if call.refusal = err; need == orNone && wire.Unauthorized(err) { // the body may name what is good
+		if call.refusal = err; need == orNone && wire.Unauthorized(err) { // the body may hold valid credentials
 			return a.gate.Stranger(call.reply, call.request)
 		}
 		return err
@@ -326,17 +325,16 @@ func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	wire.Write(w, r, a.log, err)
 }
 
-// refuse replies with an error before the handler.
+// refuse replies with an error in place of the handler.
 func (a *API) refuse(ctx huma.Context, err error) {
 	r, w := humago.Unwrap(ctx)
 	a.writeError(w, r.WithContext(ctx.Context()), err)
 }
 
-// maxBody bounds what is sent to us (LIMIT-5).
+// maxBody bounds a request's body (LIMIT-5).
 const maxBody = 1 << 20
 
-// notification takes a provider's notification: the raw body is checked before
-// anything reads it.
+// notification accepts a provider's notification. The raw body is verified before it is parsed.
 func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	account := r.PathValue("account")
 	if err := a.gate.Notice(w.Header(), r); err != nil {
@@ -354,12 +352,12 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the provider may be gone
+	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the provider may have gone
 }
 
 // readBody reads the body of a request that huma does not read.
 //
-// Errors: payload_too_large, rate_limited; invalid_request where it does not come.
+// Errors: payload_too_large, rate_limited; invalid_request if the body does not arrive.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError

@@ -33,7 +33,7 @@ type fileIn struct {
 	EvidenceID string `path:"evidenceId"`
 }
 
-// fileOut is a file for download: a browser neither shows nor runs it.
+// fileOut is a file for download: browsers neither show nor run it.
 type fileOut struct {
 	ContentType  string `header:"Content-Type"`
 	Disposition  string `header:"Content-Disposition"`
@@ -135,7 +135,7 @@ func (a *API) evidenceFile(ctx context.Context, call Call, in *fileIn) (*fileOut
 	}, nil
 }
 
-// publishClaims says in the published document what the validated one cannot.
+// publishClaims adds to the published document what the validated one cannot say.
 func publishClaims(schemas map[string]any) {
 	property := func(schema, name string) (of, value map[string]any) {
 		described, _ := schemas[schema].(map[string]any)

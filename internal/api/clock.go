@@ -19,7 +19,7 @@ type moveClockIn struct {
 	by time.Duration
 }
 
-// Resolve reads the duration. Absent is told apart from wrong.
+// Resolve reads the duration. It distinguishes absent from invalid.
 func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	if in.Body.Advance == "" {
 		return []error{wire.Coded(problem.MissingField, prefix.With("body.advance"), "advance is required")}

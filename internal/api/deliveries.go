@@ -117,8 +117,7 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 	return out, nil
 }
 
-// receive takes a delivery to a managed inbox. The signature over the raw body
-// stands in for credentials.
+// receive accepts a delivery to a managed inbox. The signature over the raw body replaces credentials.
 func (a *API) receive(w http.ResponseWriter, r *http.Request) {
 	defer a.gate.StrangersBody(w.Header(), r)()
 	body, err := readBody(w, r)
@@ -131,5 +130,5 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the sender may be gone
+	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the sender may have gone
 }

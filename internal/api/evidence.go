@@ -15,12 +15,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// maxEvidenceBody bounds the body of evidence: the largest file in base64, and
-// as much beside it as any other body may have.
+// maxEvidenceBody bounds the body of evidence: the largest file in base64, plus the size of any other body.
 const maxEvidenceBody = int64(pay.MaxEvidenceFile+2)/3*4 + maxBody
 
-// evidenceTypes are the types of files that are taken, each with how its
-// content tells it: a file is kept only as what it is.
+// evidenceTypes are the accepted file types, each with a check of the content: the content must match the
+// declared type.
 var evidenceTypes = map[string]func([]byte) bool{
 	"application/pdf": func(b []byte) bool { return bytes.HasPrefix(b, []byte("%PDF-")) },
 	"image/png":       func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) },
@@ -28,8 +27,7 @@ var evidenceTypes = map[string]func([]byte) bool{
 	"text/plain":      plainText,
 }
 
-// endings are how the names of each type's files end. The first one is put behind a name that has
-// none of them: whoever opens the file gets what it is.
+// endings are the file name endings of each type. A name that has none of them gets the first.
 var endings = map[string][]string{
 	"application/pdf": {".pdf"},
 	"image/png":       {".png"},
@@ -37,20 +35,20 @@ var endings = map[string][]string{
 	"text/plain":      {".txt", ".csv", ".log", ".md"},
 }
 
-// plainText reports whether a content is text and nothing else.
+// plainText reports whether content is plain text only.
 func plainText(content []byte) bool {
 	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\f\r", r) }
 	return utf8.Valid(content) && bytes.IndexFunc(content, control) < 0
 }
 
-// EvidenceBody is what a shop sends against a claim.
+// EvidenceBody is a shop's answer to a claim.
 type EvidenceBody struct {
 	Kind string          `json:"kind" minLength:"1" maxLength:"60" example:"delivery_proof" doc:"What it shows, such as receipt, delivery_proof, customer_communication, refund_policy or other"`
 	Text string          `json:"text,omitempty" text:"lines" maxLength:"20000" doc:"Required without a file"`
 	File *EvidenceUpload `json:"file,omitempty"`
 }
 
-// EvidenceUpload is a file of evidence as it is sent.
+// EvidenceUpload is an uploaded file of evidence.
 type EvidenceUpload struct {
 	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path. If it has no extension, one that fits the type is added"`
 	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of this type"`
@@ -69,13 +67,13 @@ func (b *EvidenceBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 	return nil
 }
 
-// check reads the file and reports what is wrong with it.
+// check reads the file and returns its issues.
 func (f *EvidenceUpload) check(path string) (issues []error) {
 	if strings.ContainsAny(f.Name, `/\`) || strings.ContainsFunc(f.Name, unicode.IsControl) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".name", "name must be a file's name, without a path or control characters"))
 	}
 	if f.Content == "" {
-		return issues // the schema says so
+		return issues // the schema reports it
 	}
 	var err error
 	if f.content, err = base64.StdEncoding.DecodeString(f.Content); err != nil {
@@ -90,7 +88,7 @@ func (f *EvidenceUpload) check(path string) (issues []error) {
 	return issues
 }
 
-// named is the file's name with an ending that fits.
+// named is the file's name with a matching ending.
 func (f *EvidenceUpload) named() string {
 	name := strings.ToLower(f.Name)
 	for _, ending := range endings[f.ContentType] {

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// exports is how many files of payments a node writes at a time, of all merchants.
+	// exports is how many payment exports a node writes at a time, for all merchants together.
 	exports = 16
-	// readTime is how long a client may take to read a page of a file.
+	// readTime is how long a client may take to read a page of an export.
 	readTime = time.Minute
 )
 
-// exportPayments sends all that a filter selects as CSV (RFC 4180), a page in memory at a time.
-// What can fail before the first byte is told as any error; after it the reply is cut off, so that
-// nobody takes a part for the whole.
+// exportPayments sends all payments that a filter selects as CSV (RFC 4180), one page in memory at a time.
+// Before the first byte it fails like any call; after it, the reply is cut off, so nobody mistakes a part
+// for the whole.
 //
-// Errors: rate_limited where the merchant has too many files under way, invalid_request.
+// Errors: rate_limited if the merchant has too many exports running, invalid_request.
 func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
@@ -77,16 +77,16 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope,
 	}}, nil
 }
 
-// columns are the fields of a payment in a list, those within others with both names. What a list
-// does not show is left out.
+// columns are the fields of a payment in a list; a nested field has both names. Fields that a list does not
+// show are left out.
 var columns = columnsOf(reflect.TypeFor[view.Transaction](), "", nil)
 
-// unlisted are fields that are not in lists.
+// unlisted are fields that lists do not show.
 var unlisted = []string{"paymentData", "refund"}
 
 type csvColumn struct {
 	name string
-	path [][]int // of the fields, one within the other
+	path [][]int // of the fields, with their nesting
 }
 
 func columnsOf(t reflect.Type, prefix string, path [][]int) (all []csvColumn) {
@@ -109,7 +109,7 @@ func columnsOf(t reflect.Type, prefix string, path [][]int) (all []csvColumn) {
 	return all
 }
 
-// writesItself reports whether a type has a text of its own in JSON, as money and times have.
+// writesItself reports whether a type writes its own JSON text, as money and times do.
 func writesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
@@ -121,7 +121,7 @@ func columnNames() (names []string) {
 	return names
 }
 
-// cells are a payment's fields as texts. A text that a spreadsheet would run as a formula has an
+// cells are a payment's fields as texts. A text that a spreadsheet would run as a formula gets an
 // apostrophe in front.
 func cells(t view.Transaction) []string {
 	row := make([]string, 0, len(columns))

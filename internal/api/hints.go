@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// notNumber says that an amount is no number, and what was sent.
+// notNumber says that an amount is not a number, and quotes it.
 func notNumber(text string) string {
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -23,7 +23,7 @@ func notNumber(text string) string {
 	return "amount must be a number, such as 49.90, without quotes; you sent " + wire.Told(v)
 }
 
-// longestAmount is how much of an amount is told back.
+// longestAmount is how much of an amount is quoted.
 const longestAmount = 30
 
 func clip(text string) string {
@@ -36,13 +36,13 @@ func clip(text string) string {
 // isNumber reports whether the text of an amount is a JSON number.
 func isNumber(text string) bool { return strings.Trim(text[:1], "-0123456789") == "" }
 
-// ownNames are countries as they are called there.
+// ownNames are the names of countries in their own languages.
 var ownNames = map[string]string{
 	"brasil": "BR", "méxico": "MX", "perú": "PE", "panamá": "PA", "haití": "HT", "república dominicana": "DO", "estados unidos": "US", "usa": "US",
 	"united states of america": "US", "uk": "GB", "great britain": "GB", "england": "GB", "españa": "ES", "belice": "BZ",
 }
 
-// countryIssue says that a text is no country's code, and which code was probably meant.
+// countryIssue says that a text is not a country code, and suggests the likely one.
 func countryIssue(field, text string) string {
 	message := field + " must be an ISO 3166 code of two or three letters, such as BR or BRA"
 	wanted := strings.ToLower(strings.TrimSpace(text))
@@ -72,7 +72,7 @@ const (
 	emailIssue = " must be an e-mail address, such as ana@example.com"
 )
 
-// send says which credentials an endpoint wants, and what was sent in their place.
+// send says which credentials an endpoint wants, and what was sent instead.
 func send(header http.Header) string {
 	const want = "send the header Authorization: Bearer, and after it a secret key (sk_test_… or sk_live_…) or an access token of POST /auth/token"
 	scheme, _, _ := strings.Cut(strings.TrimSpace(header.Get("Authorization")), " ")
@@ -94,13 +94,13 @@ func send(header http.Header) string {
 	return want
 }
 
-// endpoint is one that a path leads to, with its methods.
+// endpoint is a path with its methods.
 type endpoint struct {
 	path    string // as it is registered, without Base
 	methods []string
 }
 
-// endpoints lists them in the order of paths.
+// endpoints lists all endpoints, sorted by path.
 func (a *API) endpoints() (all []endpoint) {
 	paths := a.huma.OpenAPI().Paths
 	for path, item := range paths {
@@ -119,7 +119,7 @@ func (a *API) endpoints() (all []endpoint) {
 	return all
 }
 
-// fits reports whether a path has the form of the endpoint's.
+// fits reports whether a path matches the endpoint's pattern.
 func (e endpoint) fits(path string) bool {
 	want, have := strings.Split(e.path, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {
@@ -133,10 +133,10 @@ func (e endpoint) fits(path string) bool {
 	return true
 }
 
-// longestPath is how much of a path is looked at for what was meant by it.
+// longestPath is how much of a path is searched for the likely endpoint.
 const longestPath = 200
 
-// lost says where a request that no endpoint takes should have gone.
+// lost suggests the right endpoint for a request that matches none.
 func (a *API) lost(r *http.Request) *problem.Error {
 	const none = "there is no such endpoint"
 	reference := none + ": look it up in the API reference, GET /docs"
@@ -180,7 +180,7 @@ func nearest(none, reference, rest string, all []endpoint) string {
 		fixed = append(fixed, strings.Trim(strings.Split(e.path, "/{")[0], "/"))
 	}
 	words := strings.Split(strings.Trim(rest, "/"), "/")
-	for n := len(words); n > 0; n-- { // the longest part that is like one of ours
+	for n := len(words); n > 0; n-- { // the longest part that resembles one of ours
 		first := strings.Join(words[:n], "/")
 		meant := near.Meant(first, fixed)
 		if slices.Contains(fixed, first) {
@@ -202,7 +202,7 @@ func nearest(none, reference, rest string, all []endpoint) string {
 	return reference
 }
 
-// wrongMethod says which methods an endpoint takes.
+// wrongMethod lists the methods of an endpoint.
 func (a *API) wrongMethod(w http.ResponseWriter, r *http.Request) *problem.Error {
 	return problem.New(problem.MethodNotAllowed, "this endpoint does not take "+r.Method+": it takes "+w.Header().Get("Allow"))
 }

@@ -52,8 +52,8 @@ func (a *API) kycRoutes() {
 		Summary: "Move a sandbox verification", DefaultStatus: http.StatusOK}, toPlay, a.simulateKYC)
 }
 
-// The merchant is verified, whichever of its shops asks: legacy credentials of
-// the whole merchant may.
+// The verification is the merchant's, whichever shop starts it, so legacy credentials of the whole merchant
+// may start it.
 func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
 	v, made, err := a.app.Verifications.Start(ctx, call.Principal, verification.NewVerification{
 		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,

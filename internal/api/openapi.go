@@ -24,8 +24,7 @@ func (a *API) routes() {
 	a.settlementRoutes()
 }
 
-// publish serves the OpenAPI document (VER-2), which is made
-// when it is first asked for.
+// publish serves the OpenAPI document (VER-2), made on the first request.
 func (a *API) publish() {
 	needs := func(id string) openapi.Credentials {
 		need := a.needs[id]
@@ -35,15 +34,15 @@ func (a *API) publish() {
 	a.mux.Handle("GET /api/openapi.json", a.gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := a.Document()
 		if err != nil {
-			panic(err) // a fault of ours, told and logged as every other
+			panic(err) // a fault of ours: reported and logged like any other
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text) // the client may be gone
+		_, _ = w.Write(text) // the client may have gone
 	}), a.writeError))
 }
 
-// loosened says in the published document what is not left to huma's validation: these have
-// codes of their own, or are clamped.
+// loosened adds the constraints that huma does not validate: violations have their own codes or are
+// clamped.
 func loosened(paths, schemas map[string]any) {
 	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
 		if country, ok := dig(schemas, name, "properties", "country"); ok {
@@ -68,15 +67,15 @@ func loosened(paths, schemas map[string]any) {
 	}
 }
 
-// publishPayouts says in the published document what the validated one cannot
-// about wallets, withdrawals and verifications.
+// publishPayouts adds to the published document what the validated one cannot say about wallets,
+// withdrawals and verifications.
 func publishPayouts(paths, schemas map[string]any) {
 	if properties, ok := dig(schemas, "WithdrawInBody", "properties"); ok {
 		properties["amount"] = map[string]any{
 			"type": "number", "format": "double", "description": description(properties["amount"]), "exclusiveMinimum": 0, "examples": []any{250.0},
 		}
 	}
-	// A verification that was open already is told by its status code alone.
+	// Only the status code shows that a verification was already open.
 	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {
 		created["200"] = created["201"]
 	}
@@ -94,7 +93,7 @@ func dig(tree map[string]any, path ...string) (map[string]any, bool) {
 	return tree, true
 }
 
-// description is what a schema says of itself, "" for nothing.
+// description is a schema's description, "" for none.
 func description(schema any) string {
 	fields, _ := schema.(map[string]any)
 	text, _ := fields["description"].(string)

@@ -29,7 +29,7 @@ type keysOut struct {
 	}
 }
 
-// ownRoutes tell a merchant what it has: shops and keys. They are made by the operator.
+// ownRoutes show a merchant its shops and keys. The operator creates both.
 func (a *API) ownRoutes() {
 	tags := []string{"Merchant"}
 	handle(a, huma.Operation{OperationID: "listShops", Method: http.MethodGet, Path: "/shops", Tags: tags,

@@ -29,8 +29,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Amount is a number as the caller wrote it, so that no float rounds it. Its
-// schema takes anything: what is wrong with it has codes of its own.
+// Amount is a number as the caller wrote it, so that no float rounds it. Its schema accepts anything:
+// invalid amounts have their own codes.
 type Amount string
 
 // UnmarshalJSON keeps the text.
@@ -39,22 +39,22 @@ func (a *Amount) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Schema is what requests are validated against; publish shows a number.
+// Schema validates requests; publish shows a number.
 func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
 const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText
 
-// in reads an amount of a currency. What it is in USD, and whether that is too
-// much, is known once it is converted.
+// in parses an amount of a currency. Its value in USD, and whether that is too much, is known only after
+// conversion.
 func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	text := string(a)
 	if text == "" || text == "null" {
 		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
 	}
 	amount, err := money.Parse(text, c)
-	// Beyond float64 n is infinite, and for what is no number zero.
+	// Beyond float64 n is infinite; for a text that is not a number it is zero.
 	n, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case !isNumber(text):
@@ -69,7 +69,7 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	return amount, nil
 }
 
-// written says how an amount of a currency is written.
+// written says how to write an amount of a currency.
 func written(c money.Currency) string {
 	switch n := c.Exponent(); n {
 	case 0:
@@ -81,7 +81,7 @@ func written(c money.Currency) string {
 	}
 }
 
-// PaymentBody is what a shop sends to create a payment (PAY-1).
+// PaymentBody creates a payment (PAY-1).
 type PaymentBody struct {
 	Amount          Amount `json:"amount"`
 	Currency        string `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
@@ -122,7 +122,7 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	if b.UserEmail != "" && !isEmail(b.UserEmail) {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("userEmail"), "userEmail"+emailIssue))
 	}
-	// A zone, as in fe80::1%eth0, is any text, and means something on its own machine alone.
+	// A zone, as in fe80::1%eth0, is any text, and has a meaning only on its own machine.
 	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
 	}
@@ -132,7 +132,7 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	return issues
 }
 
-// price reads the amount and all that is in its currency, and reports what is wrong.
+// price reads the amount and everything else in its currency, and returns the issues.
 func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	in, err := currency(ctx, "currency", prefix.With("currency"), cmp.Or(b.Currency, string(money.USD)))
 	if err != nil {
@@ -151,7 +151,7 @@ func webURL(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// CreateHeader is what a request that makes a payment may carry.
+// CreateHeader holds the headers of a request that creates a payment.
 type CreateHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	Simulate       string `header:"Sandbox-Simulate" doc:"Sandbox only: paid, failed, expired, chargeback or slow_payment"`
@@ -172,7 +172,7 @@ func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
-	// huma leaves out what stands within a part that resolves itself.
+	// Huma skips resolvers inside a part that has its own.
 	return append(issues, in.StrictHeader.Resolve(ctx)...)
 }
 
@@ -185,15 +185,15 @@ type createOut struct {
 	Body     view.Created
 }
 
-// Catalog is the methods that a query string selects.
+// Catalog is the query string's choice of methods.
 type Catalog struct {
 	Country string `query:"country" doc:"ISO 3166 alpha-2 or alpha-3"`
 	Method  string `query:"method" doc:"Slug"`
 	alpha3  string
 }
 
-// Resolve reads the country and looks the method up. A type that has this one inside and a Resolve of
-// its own calls it.
+// Resolve reads the country and looks up the method. A type that embeds this one and has its own Resolve
+// calls it.
 func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 	if in.Country != "" {
 		country, ok := geo.Parse(in.Country)
@@ -242,7 +242,7 @@ func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	return issues
 }
 
-// price reads the amount and what it is in.
+// price reads the amount and its currency.
 func (in *listIn) price(ctx huma.Context) []error {
 	if in.Amount == "" && in.Currency == "" {
 		return nil
@@ -312,7 +312,7 @@ func (a *API) paymentRoutes() {
 }
 
 func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*createOut, error) {
-	// One payment has one route, under whichever name it was called.
+	// A payment has one route for idempotency, whichever name was called.
 	p, replayed, err := a.take(ctx, call, "POST /payments", in.CreateHeader, in.RawBody, &in.Body)
 	if err != nil {
 		return nil, err
@@ -324,8 +324,8 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	return &createOut{replayed, created}, nil
 }
 
-// take makes a payment. replayed is the header of that name; the error is the
-// refusal where the shopper cannot go on.
+// take creates a payment. replayed is the header of that name; the error is the refusal if the shopper
+// cannot go on.
 func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
 	if err := in.sandboxOnly(call); err != nil {
 		return p, "", err
@@ -337,7 +337,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
-		// Who calls is the shop's server, which is not the shopper (CHK-21).
+		// The caller is the shop's server, not the shopper (CHK-21).
 		n.ReturnURL = b.ReturnURL
 	} else if n.Buyer.IP == "" {
 		n.Buyer.IP = call.ClientIP
@@ -364,7 +364,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	return in.StrictHeader.sandboxOnly(call)
 }
 
-// repeated is the header of a replay.
+// repeated is the value of the replay header.
 func repeated(replayed bool) string {
 	if replayed {
 		return "true"
@@ -382,7 +382,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 	}
 }
 
-// differ lists the headers in which a request with the same body and another hash was another one.
+// differ lists the headers that make a request with the same body and another hash a different one.
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
@@ -401,13 +401,13 @@ func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 	return nil
 }
 
-// bodyHash is the SHA-256 of the canonical body. What a header changes counts too.
+// bodyHash is the SHA-256 of the canonical body. It includes headers that change the outcome.
 func bodyHash(body []byte, simulate string) string {
 	sum := sha256.Sum256(slices.Concat(wire.Canonical(body), []byte{'\n'}, []byte(simulate)))
 	return hex.EncodeToString(sum[:])
 }
 
-// listResponses are those of a list that is JSON, or a file.
+// listResponses are the responses of a list: JSON or a file.
 func (a *API) listResponses() map[string]*huma.Response {
 	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[listOutBody](), true, "ListOutBody")
 	return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
@@ -434,7 +434,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
 		to.SetStatus(http.StatusOK)
-		_ = a.huma.Marshal(to.BodyWriter(), "application/json", out) // the client may be gone
+		_ = a.huma.Marshal(to.BodyWriter(), "application/json", out) // the client may have gone
 	}}, nil
 }
 
@@ -450,7 +450,7 @@ func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, er
 	return &getOut{a.shown(p)}, nil
 }
 
-// shown is a payment as get shows it.
+// shown is a payment as GET shows it.
 func (a *API) shown(p pay.Payment) view.Transaction {
 	return view.NewTransaction(p).WithData(p, a.app.CheckoutURL).ForShop(p, a.app.CheckoutURL)
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// PurchaseBody is what a shop tells of a purchase, in words of its own (PAY-21).
+// PurchaseBody is a shop's description of a purchase (PAY-21).
 type PurchaseBody struct {
 	Metadata    Metadata       `json:"metadata,omitempty"`
 	Description string         `json:"description,omitempty" text:"lines" maxLength:"500" doc:"What is paid for, in the shop's words"`
 	LineItems   []LineItemBody `json:"lineItems,omitempty" maxItems:"100" doc:"What is bought. Nothing is computed from it"`
 }
 
-// LineItemBody is one thing of a purchase.
+// LineItemBody is one item of a purchase.
 type LineItemBody struct {
 	Name       string `json:"name" minLength:"1" maxLength:"200"`
 	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
@@ -33,14 +33,13 @@ type LineItemBody struct {
 	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number of it"`
 }
 
-// Metadata is a shop's own keys and values. Its schema takes anything: what is wrong with
-// it is told key by key.
+// Metadata is a shop's own keys and values. Its schema accepts anything: errors are reported key by key.
 type Metadata struct {
 	pairs map[string]string `text:"lines"`
-	wrong map[string]string // what is wrong, by key; "" is the whole
+	wrong map[string]string // what is wrong, by key; "" is the whole object
 }
 
-// UnmarshalJSON keeps the values that are texts, and notes the others.
+// UnmarshalJSON keeps text values and notes the others.
 func (m *Metadata) UnmarshalJSON(text []byte) error {
 	*m = Metadata{}
 	var values map[string]json.RawMessage
@@ -77,12 +76,12 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Schema is what requests are validated against; publish shows an object of strings.
+// Schema validates requests; publish shows an object of strings.
 func (Metadata) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: "Own keys and values, up to 50 keys of 40 characters, values of 500", Examples: []any{map[string]any{"cart": "c-311"}}}
 }
 
-// check reports what is wrong with the metadata, which stands at path.
+// check returns the issues of the metadata at path.
 func (m Metadata) check(path string) (issues []error) {
 	for _, key := range slices.Sorted(maps.Keys(m.wrong)) {
 		at := path
@@ -94,7 +93,7 @@ func (m Metadata) check(path string) (issues []error) {
 	return issues
 }
 
-// check reports what is wrong with a purchase whose prices are in a currency.
+// check returns the issues of a purchase with prices in a currency.
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
 	for i, item := range b.LineItems {
@@ -113,21 +112,20 @@ func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues 
 	return issues
 }
 
-// purchase is what the body tells, once it has been checked.
+// purchase converts the body after its checks.
 func (b *PurchaseBody) purchase(c money.Currency) pay.Purchase {
 	p := pay.Purchase{Metadata: b.Metadata.pairs, Description: strings.TrimSpace(b.Description)}
 	for _, item := range b.LineItems {
-		unit, _ := money.Parse(string(item.UnitAmount), c) // it was checked
+		unit, _ := money.Parse(string(item.UnitAmount), c) // already checked
 		p.Items = append(p.Items, pay.LineItem{Name: item.Name, Quantity: item.Quantity, Unit: unit, SKU: item.SKU})
 	}
 	return p
 }
 
-// expandable are the parts of a reply that a create call leaves empty unless it is asked
-// for them.
+// expandable are the parts of a reply that a create call leaves empty unless the caller asks for them.
 var expandable = []string{"paymentData"}
 
-// checkExpand reports what is wrong with a list of parts to expand.
+// checkExpand checks a list of parts to expand.
 func checkExpand(path string, parts []string) error {
 	for _, part := range parts {
 		if !slices.Contains(expandable, part) {
@@ -137,7 +135,7 @@ func checkExpand(path string, parts []string) error {
 	return nil
 }
 
-// publishPurchases says in the published document what the validated one cannot.
+// publishPurchases adds to the published document what the validated one cannot say.
 func publishPurchases(schemas map[string]any) {
 	for _, name := range []string{"PaymentBody", "SessionBody"} {
 		body, _ := schemas[name].(map[string]any)

@@ -14,8 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// RefundBody is what a shop sends to refund a payment (REF-1).
-// No body at all asks for all that is left.
+// RefundBody refunds a payment (REF-1). Without a body, everything left is refunded.
 type RefundBody struct {
 	Amount Amount `json:"amount,omitempty"`
 	Reason string `json:"reason,omitempty" text:"lines" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
@@ -23,14 +22,14 @@ type RefundBody struct {
 
 const refundAmountDoc = "Local currency of the transaction, major units, above 0 and at most what is left; all of it by default"
 
-// Resolve checks what of the amount can be told without its currency. Null is
-// refused: who sends it did not mean to refund everything.
+// Resolve checks the amount as well as possible without its currency. It refuses null: the sender did not
+// mean to refund everything.
 func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	text := string(b.Amount)
 	if text == "" {
 		return nil
 	}
-	// Beyond float64 it is infinite, and too large all the same.
+	// Beyond float64 it is infinite, and still too large.
 	n, err := strconv.ParseFloat(text, 64)
 	if strings.Trim(text[:1], "-0123456789") != "" || n <= 0 || err != nil && n == 0 {
 		message := "amount must be above zero, such as 49.90; you sent " + clip(text)
@@ -68,7 +67,7 @@ func (a *API) refundRoutes() {
 		handle(a, huma.Operation{OperationID: "refund" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/refund",
 			Tags: []string{"Payments"}, Deprecated: alias.path == "/transactions", Summary: "Refund a payment, in full or in part",
 			DefaultStatus: http.StatusOK, RequestBody: body}, toRefund, a.refund)
-		body.Required = false // huma wants one because the handler reads it raw
+		body.Required = false // huma requires one because the handler reads it raw
 	}
 }
 
@@ -84,10 +83,9 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 	if in.IdempotencyKey != "" {
 		body := in.RawBody
 		if len(body) == 0 {
-			body = []byte("{}") // asks for the same
+			body = []byte("{}") // means the same
 		}
-		// The route names the payment: a key stands for one refund of one payment,
-		// under whichever alias it was called.
+		// The route includes the payment: a key stands for one refund of one payment, under any alias.
 		n.Idempotency = base.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
 	}
 	r, replayed, err := a.app.Claims.Refund(ctx, scope, n)

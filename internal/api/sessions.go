@@ -19,9 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// CustomerBody is the shopper of a session. Its texts are trimmed before they
-// are checked, so the schema that requests are validated against is looser than
-// the published one.
+// CustomerBody is the shopper of a session. Texts are trimmed before they are checked, so the schema that
+// validates requests is looser than the published one.
 type CustomerBody struct {
 	FirstName  string `json:"firstName,omitempty"`
 	LastName   string `json:"lastName,omitempty"`
@@ -30,7 +29,7 @@ type CustomerBody struct {
 	DocumentID string `json:"documentId,omitempty" doc:"Where the method needs one"`
 }
 
-// field is a text of a customer with its limit in characters.
+// field is a customer's text with its maximum length in characters.
 type field struct {
 	name     string
 	text     *string
@@ -45,8 +44,7 @@ func (c *CustomerBody) fields() []field {
 	}
 }
 
-// checkCustomer trims the fields of a customer, which stands at path, and
-// reports what is wrong.
+// checkCustomer trims the fields of a customer at path and returns the issues.
 func checkCustomer(path string, fields []field) (issues []error) {
 	for _, f := range fields {
 		bad := func(code problem.Code, what string) {
@@ -70,15 +68,14 @@ func isEmail(text string) bool {
 	return err == nil && at.Address == text
 }
 
-// SessionBody is what a shop sends to open a checkout (CHK-4, CHK-6):
-// with a paymentMethodId the body of a payment, without
-// one an amount and a customer.
+// SessionBody opens a checkout (CHK-4, CHK-6): with a paymentMethodId it is the body of a payment, without
+// one it is an amount and a customer.
 type SessionBody struct {
 	PaymentBody
 	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it stands for userEmail, userName and documentId where they are absent"`
 }
 
-// adopt takes from the customer what a payment calls by other names.
+// adopt copies customer fields that a payment names differently.
 func (b *SessionBody) adopt() {
 	c := &b.Customer
 	b.UserEmail = cmp.Or(b.UserEmail, c.Email)
@@ -127,7 +124,7 @@ type sessionOut struct {
 	Body     view.SessionCreated
 }
 
-// TokenPath is the token of a session in a path.
+// TokenPath is a session's token in a path.
 type TokenPath struct {
 	Token string `path:"token" doc:"The sessionId"`
 }
@@ -140,7 +137,7 @@ type SelectBody struct {
 	Customer        SelectCustomerBody `json:"customer,omitempty" doc:"What the customer corrected; what is absent is the session's"`
 }
 
-// SelectCustomerBody is what a customer corrected on the way.
+// SelectCustomerBody is the customer's corrections.
 type SelectCustomerBody struct {
 	Email      string `json:"email,omitempty"`
 	FullName   string `json:"fullName,omitempty"`
@@ -179,7 +176,7 @@ func (a *API) sessionRoutes() {
 		open, a.selectMethod)
 }
 
-// sessionRoute is part of the idempotency key, in both modes.
+// sessionRoute is part of the idempotency key in both modes.
 const sessionRoute = "POST /checkout/sessions"
 
 func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*sessionOut, error) {
@@ -234,29 +231,27 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 	if err != nil {
 		return nil, err
 	}
-	// A challenge is no refusal here: the page that the customer goes to next
-	// leads there.
+	// A challenge is not a refusal here: the customer's next page leads to it.
 	if refusal := p.Refusal(); refusal != nil && p.Answered == pay.Failed {
 		return nil, refusal
 	}
 	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL)}, nil
 }
 
-// customerLacks is the error of a customer's field (CHK-5).
+// customerLacks is the error of a missing customer field (CHK-5).
 func customerLacks(path, message string) error {
 	return &problem.Error{Code: problem.InvalidRequest, Param: path, Message: message, Details: problem.Details{
 		Issues: []problem.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
 	}}
 }
 
-// aboutCustomer reports whether an issue is about the customer of a session:
-// those are always invalid_request (ERR-14).
+// aboutCustomer reports whether an issue is about a session's customer: such issues are always
+// invalid_request (ERR-14).
 func aboutCustomer(i problem.Issue) bool {
 	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
 }
 
-// publishSessions says in the published document what the validated one
-// cannot.
+// publishSessions adds to the published document what the validated one cannot say.
 func publishSessions(schemas map[string]any) {
 	body, _ := schemas["SessionBody"].(map[string]any)
 	body["anyOf"] = []any{map[string]any{"required": []string{"paymentMethodId"}}, map[string]any{"required": []string{"customer"}}}

@@ -146,9 +146,8 @@ func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutI
 	return &settlementOut{view.NewSettlement(s, a.app.CheckoutURL)}, nil
 }
 
-// settlementReport sends a file. What can fail before the first byte is told
-// as any error; after it the reply is cut off, so that nobody takes a part for
-// the whole.
+// settlementReport sends a file. Before the first byte it fails like any call; after it, the reply is cut
+// off, so nobody mistakes a part for the whole.
 func (a *API) settlementReport(ctx context.Context, call Call, in *settlementReportIn) (*huma.StreamResponse, error) {
 	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
@@ -167,7 +166,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 			return nil, err
 		}
 		write = func(w io.Writer) error {
-			_, _ = w.Write(pdf) // the client may be gone
+			_, _ = w.Write(pdf) // the client may have gone
 			return nil
 		}
 	case "csv":

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// shared adds the parameters that follow from what an operation asks of credentials.
+// shared adds the parameters that follow from an operation's access.
 func (a *API) shared(op *huma.Operation, need access) {
 	if need != open && need != orNone {
 		op.Parameters = append(op.Parameters, &huma.Param{
@@ -21,7 +21,7 @@ func (a *API) shared(op *huma.Operation, need access) {
 	}
 }
 
-// asked checks the query string and the headers: whether the call is strict.
+// asked checks the query string and the headers, and reports whether the call is strict.
 //
 // Errors: invalid_request.
 func (a *API) asked(ctx huma.Context) (strict bool, err error) {
@@ -32,11 +32,11 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 	return wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, false, a.about(ctx, false).Has)
 }
 
-// keyHeader guards a request against being carried out twice.
+// keyHeader protects a request from running twice.
 const keyHeader = "Idempotency-Key"
 
-// unclear refuses a header of the operation's own that says two things, and a key that is empty: its
-// sender thinks that the request is guarded.
+// unclear refuses an ambiguous header of the operation, and an empty key: its sender believes that the
+// request is protected.
 //
 // Errors: invalid_request.
 func unclear(op *huma.Operation, header http.Header) error {
@@ -55,7 +55,7 @@ func unclear(op *huma.Operation, header http.Header) error {
 	return problem.Invalid(issues...)
 }
 
-// about is what is known of an operation's body.
+// about is the known part of an operation's body.
 func (a *API) about(ctx huma.Context, strict bool) wire.Help {
 	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
 	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
@@ -64,7 +64,7 @@ func (a *API) about(ctx huma.Context, strict bool) wire.Help {
 	return help
 }
 
-// keep remembers the body of a request whose fields may be wrong, and says what is known of it.
+// keep buffers a body whose fields may be wrong, and returns the known part.
 func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
 	help := a.about(ctx, strict)
 	if help.Body == nil {
@@ -82,7 +82,7 @@ func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
 	return help
 }
 
-// StrictHeader is what a request may carry that the sandbox takes more easily than production.
+// StrictHeader asks for production's strictness in the sandbox, which is more lenient.
 type StrictHeader struct {
 	Strict string `header:"Sandbox-Strict" doc:"Sandbox only: true treats the request as production does, false does not, whatever the sandbox is set to"`
 }
@@ -95,7 +95,7 @@ func (in *StrictHeader) Resolve(huma.Context) []error {
 	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
-// strict is what the header asks for, nil for nothing.
+// strict is the header's value, nil if absent.
 func (in StrictHeader) strict() *bool {
 	if in.Strict == "" {
 		return nil

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// maxChecks is how many pieces of evidence are read and checked at a time, which takes some
-	// 40 MB each. What comes then waits.
+	// maxChecks is how many pieces of evidence are read and checked at a time, at about 40 MB each. Others
+	// wait.
 	maxChecks = 8
-	// evidenceTimeout is how long the largest piece of evidence may take to come.
+	// evidenceTimeout is how long the largest piece of evidence may take to arrive.
 	evidenceTimeout = 50 * time.Second
 )
 
-// uploads bounds how much of the evidence that was sent to a node is checked at a time. The
-// sandbox's checks are apart from production's: a deadline that is missed costs money.
+// uploads bounds how many pieces of evidence a node checks at a time. Production and the sandbox have
+// separate limits: a missed deadline costs money.
 type uploads map[bool]*semaphore.Weighted // by Live
 
 func newUploads() uploads {
 	return uploads{false: semaphore.NewWeighted(maxChecks), true: semaphore.NewWeighted(maxChecks)}
 }
 
-// admit lets a merchant send evidence against a claim of his. It takes up a place among the
-// checks only once the body has come.
+// admit lets a merchant send evidence for one of its claims. It takes a place only once the body has
+// arrived.
 func (u uploads) admit(a *API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		call, _ := ctx.Context().Value(callKey{}).(Call)
@@ -49,7 +49,7 @@ func (u uploads) admit(a *API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// upload is a body at whose end its reader waits for a place to check it.
+// upload is a body whose reader waits at its end for a place to check it.
 type upload struct {
 	io.ReadCloser
 	ctx    context.Context

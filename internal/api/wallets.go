@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// What is required is checked with the rest, and the document says so.
+// Required fields are checked with the rest; the document marks them.
 type addWalletIn struct {
 	Simulate string `header:"Sandbox-Simulate" enum:"cool_down" doc:"Sandbox only: cool_down applies production's cool-down, which the test clock can skip"`
 	Body     struct {
@@ -99,7 +99,7 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if in.Simulate != "" && call.Live {
 		return nil, problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read before: what is added is not said to have failed
+	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read first, so that a failure here does not look like a failed add
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Events are required, and the document says so. They are checked with the rest
-// so that all that is wrong is told at once.
+// Events are required, and the document says so. They are checked with the rest, so that all errors are
+// reported together.
 type subscribeIn struct {
 	StrictHeader
 	Body struct {
@@ -25,7 +25,7 @@ type subscribeIn struct {
 
 type subscriptionOut struct{ Body view.Subscription }
 
-// Fields that are absent or null stay as they are.
+// Absent or null fields stay unchanged.
 type editIn struct {
 	ID string `path:"id"`
 	StrictHeader

@@ -46,7 +46,8 @@ type quoteIn struct {
 
 type quoteOut struct{ Body view.WithdrawalQuote }
 
-// withdrawn reads an amount that is to be withdrawn, or says what is wrong with it: a code, "" for nothing.
+// withdrawn reads the amount of a withdrawal, or returns an error code and message; the code is "" on
+// success.
 func withdrawn(text string) (usd money.Amount, code problem.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {

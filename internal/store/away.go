@@ -2,8 +2,7 @@ package store
 
 import "github.com/cascadapay/cascada/internal/store/engine"
 
-// gone notes that the database does not answer: commits are refused at once from now
-// on, until it does again.
+// gone notes that the database does not answer: commits are refused at once until it does.
 func (s *core) gone(cause error) {
 	if !s.away.CompareAndSwap(false, true) {
 		return
@@ -16,18 +15,17 @@ func (s *core) gone(cause error) {
 	}
 }
 
-// back notes that the database took a commit.
+// back notes that the database accepted a commit.
 func (s *core) back() {
 	if s.away.Load() && s.away.CompareAndSwap(true, false) {
 		s.Log.Info("the database is back")
 	}
 }
 
-// watch tries small commits until one is done, and there is room for larger ones.
+// watch tries small commits until one succeeds and the database has room for larger ones.
 //
-// The database may go away again while a try still runs, and two at once would share the
-// prober: a second watch leaves it to the first, which looks again once it is no longer
-// known to watch.
+// The database may fail again while a try still runs, and two watches would share the prober: a second
+// watch leaves the work to the first, which looks again once watching is cleared.
 func (s *core) watch() {
 	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
 		open := true

@@ -14,14 +14,12 @@ import (
 )
 
 const (
-	queueLimit = 4096 // changes waiting; more are refused with engine.ErrBusy
+	queueLimit = 4096 // waiting changes; further ones are refused with engine.ErrBusy
 	batchLimit = 500  // changes in one transaction
-	crowd      = 32   // changes that wait before a second transaction begins beside one
-	// commitPatience is how long changes wait for the transaction before them, where a
-	// second one could begin.
+	crowd      = 32   // waiting changes from which a second transaction runs beside the first
+	// commitPatience is how long changes wait for the running transaction when a second could start.
 	commitPatience = 250 * time.Millisecond
-	// commitWait is how long a caller waits for his change: a little less than he
-	// has to answer his own.
+	// commitWait is how long a caller waits for its change: a little less than the caller's own deadline.
 	commitWait = 8 * time.Second
 )
 
@@ -31,32 +29,30 @@ type waiting struct {
 	guards []string  // ids that must be won
 	since  time.Time // when it was queued; zero once a committer took it
 	stage  atomic.Int32
-	done   chan error // holds one, so that the committer never waits
+	done   chan error // buffers one, so that the committer never blocks
 	span   *trace.Span
 }
 
-// The stages of a change. It is taken back and forth by its caller and a committer,
-// each with a compare-and-swap: a change whose caller has left is never written.
+// The stages of a change. Its caller and a committer move it between stages with compare-and-swap: a change
+// whose caller has left is never written.
 const (
-	queued  int32 = iota // nothing of it was sent to the database, or none of that was written
-	writing              // a committer sends it
+	queued  int32 = iota // not sent to the database, or proved not to be written
+	writing              // a committer is sending it
 	told                 // a committer has its result
-	left                 // its caller waits no more: it is not written any more
+	left                 // its caller no longer waits: it will not be written
 )
 
-// Commit writes a change, all of it or nothing, and returns when it is
-// durable. Nothing else decides what a row says: beside it there are only leases,
-// what is made of rows that it wrote (seals, rolled-up counters), and what a start
-// needs once (ids of rails).
+// Commit writes a change, all of it or nothing, and returns when it is durable. Nothing else decides what a
+// row says. The only other writes are leases, rows derived from Commit's rows (seals, rolled-up counters),
+// and what a start needs once (ids of rails).
 //
-// Concurrent changes are written together: a committer takes all that wait,
-// writes them in one transaction, and looks again. There is no timer.
+// Concurrent changes are written together: a committer takes all waiting changes, writes them in one
+// transaction, and looks again. There is no timer.
 //
-// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost; engine.ErrBusy when
-// the queue is full, or the caller left or waited too long before the change was
-// begun; engine.ErrDown when the database cannot be reached. After each of them, and after
-// any error but one, nothing was written, nor will be. The one is ErrUnknown: whoever
-// gets it must not decide again.
+// Errors: ErrStale, ErrDuplicate, ErrInsufficient when a guard is lost; engine.ErrBusy when the queue is
+// full, or the caller left or waited too long before the write began; engine.ErrDown when the database
+// cannot be reached. After any error except ErrUnknown nothing was written, and nothing will be. After
+// ErrUnknown the caller must not decide again.
 func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
@@ -66,7 +62,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	if s.away.Load() {
 		return s.failed(FailedDown, engine.ErrDown)
 	}
-	// Here, and not where everybody waits for it.
+	// Here, before the queue, where nobody else waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
 		change.Files[i].Sealed = payments.SealFile(s.Personal, &change.Files[i])
@@ -86,13 +82,13 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	return nil
 }
 
-// failed counts a change that was not written.
+// failed counts an unwritten change.
 func (s *core) failed(why Failure, err error) error {
 	s.stats.failed[why].Add(1)
 	return err
 }
 
-// wait returns when a change is decided, or its caller waits no more.
+// wait returns when a change is decided, or its caller gives up.
 func (w *waiting) wait(ctx context.Context) (Failure, error) {
 	patience := time.NewTimer(commitWait)
 	defer patience.Stop()
@@ -106,7 +102,7 @@ func (w *waiting) wait(ctx context.Context) (Failure, error) {
 	case <-patience.C:
 		return w.leave()
 	}
-	select { // it is being written: that takes no longer than a transaction
+	select { // already being written: takes no longer than a transaction
 	case err := <-w.done:
 		return failure(err), err
 	case <-patience.C:
@@ -114,9 +110,9 @@ func (w *waiting) wait(ctx context.Context) (Failure, error) {
 	}
 }
 
-// leave gives a change up and says what is known of it.
+// leave gives a change up and returns what is known of it.
 func (w *waiting) leave() (Failure, error) {
-	for { // a committer may take it, or give it back, in between
+	for { // a committer may take it or give it back in between
 		switch {
 		case w.stage.CompareAndSwap(queued, left):
 			return FailedLate, engine.ErrBusy
@@ -129,13 +125,13 @@ func (w *waiting) leave() (Failure, error) {
 	}
 }
 
-// begin takes a change for writing; false where its caller has left.
+// begin takes a change for writing; false if its caller has left.
 func (w *waiting) begin() bool { return w.stage.CompareAndSwap(queued, writing) }
 
-// release gives back what was proved not to be written.
+// release gives back a change that was proved not to be written.
 func (w *waiting) release() { w.stage.CompareAndSwap(writing, queued) }
 
-// tell answers the caller, where he still waits.
+// tell answers the caller if it still waits.
 func (w *waiting) tell(err error) {
 	if w.stage.CompareAndSwap(writing, told) || w.stage.CompareAndSwap(queued, told) {
 		w.done <- err
@@ -162,14 +158,13 @@ func (s *core) enqueue(w *waiting) error {
 	return nil
 }
 
-// commitLoop writes batches until the store closes and the queue is empty, at most
-// so many at a time. Another begins beside one that is under way only when a crowd
-// waits: two small transactions cost the database more than one of their sum, and
-// wait for each other where they move one balance. With a crowd, the second uses the
-// time in which the first waits for the disk. Nobody waits for long behind one that waits
-// for another node's lock.
+// commitLoop writes batches until the store closes and the queue is empty, one per committer at a time. A
+// second batch starts beside the first only when a crowd waits: two small transactions cost the database
+// more than one large one, and block each other if they move the same balance. With a crowd, the second
+// uses the time in which the first waits for the disk. Nor does anybody wait long behind a batch that is
+// blocked by another node's lock.
 func (s *core) commitLoop(committers []*committer) {
-	var held []*waiting // back from the last batch
+	var held []*waiting // held back from the last batch
 	most := len(committers)
 	idle := slices.Clone(committers)
 	landed := make(chan *committer, most)
@@ -208,7 +203,7 @@ func (s *core) commitLoop(committers []*committer) {
 	}
 }
 
-// fill adds what is waiting, without waiting for more. What was held back takes nobody's place.
+// fill adds waiting changes without blocking. Held changes use nobody's place.
 func (s *core) fill(batch []*waiting) []*waiting {
 	for range batchLimit - 1 {
 		select {

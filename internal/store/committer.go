@@ -12,36 +12,34 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// errFenced says that a committer's row is not as it left it: the database is another
-// one, or its row was claimed anew.
+// errFenced: a committer's row is not as the committer left it. The database is a different one, or
+// somebody claimed the row anew.
 var errFenced = errors.New("the committer's row was claimed by somebody else")
 
 const (
-	// claimTimeout bounds one try to find out what became of a transaction. The server
-	// ends one whose client has gone by then, and so lets its row go.
+	// claimTimeout bounds one try to find out a transaction's fate. By then the server ends a transaction
+	// whose client is gone, and so releases its row.
 	claimTimeout = 6 * time.Second
-	// The pauses between two tries.
+	// The shortest and longest pause between tries.
 	minFindPause = 20 * time.Millisecond
 	maxFindPause = time.Second
-	// closeGrace is how long Close waits for a database that is away.
+	// closeGrace is how long Close waits for an unreachable database.
 	closeGrace = 10 * time.Second
-	// outageTries is how often a batch is begun that an outage has undone, while its
-	// callers wait.
+	// outageTries is how often a batch undone by an outage is retried while its callers wait.
 	outageTries = 3
 )
 
-// committer writes batches, one at a time. Each batch changes the committer's row first:
-// it puts the batch's number there, on condition that the row's fence is the one that the
-// committer has. So of a commit whose answer was lost it can be told what became of it:
-// raising the fence waits for the transaction where it is still under way, bars it where
-// it has not begun, and returns the number of the last batch that was written.
+// committer writes batches, one at a time. Each batch first updates the committer's row: it stores the
+// batch's number if the row's fence is still the committer's own. So the fate of a commit whose answer was
+// lost can be found out: raising the fence waits for the transaction if it is running, bars it if it has
+// not begun, and returns the number of the last written batch.
 //
-// It is owned by the goroutine that runs flush.
+// The goroutine that runs flush owns it.
 type committer struct {
 	s      *core
 	id     string
 	fence  int64 // 0: not claimed, or lost
-	number int64 // of the last batch that was begun
+	number int64 // of the last batch begun
 }
 
 func newCommitter(s *core) *committer { return &committer{s: s, id: s.name("cmt_")} }
@@ -58,7 +56,7 @@ ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNIN
 
 	dropCommitter = engine.Standalone(`DELETE FROM committers WHERE id = $1`)
 
-	// One that has written nothing for a week has nothing to find out.
+	// A committer that wrote nothing for a week has nothing to find out.
 	dropCommitters = engine.Standalone(`DELETE FROM committers WHERE at < {now} - 604800000000`)
 )
 
@@ -68,8 +66,8 @@ func (c *committer) note(each func(engine.Row) error) engine.Step {
 	return engine.Step{Text: c.s.Text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
 }
 
-// claim raises the fence and returns the number of the last batch that was written.
-// Whatever this committer sent before is written by then, or never will be.
+// claim raises the fence and returns the number of the last written batch. Whatever this committer sent
+// before is written by now, or never will be.
 func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -85,8 +83,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	return done, nil
 }
 
-// written is what claim returns, of a program that may not claim any more: its row was barred
-// with the migration.
+// written returns the same as claim, for a program that may no longer claim: a migration barred its row.
 func (c *committer) written(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -94,8 +91,7 @@ func (c *committer) written(ctx context.Context) (done int64, err error) {
 	return done, err
 }
 
-// find learns what became of a batch, however long that takes. It gives up only when
-// the store closes.
+// find finds out what became of a batch, however long it takes. It gives up only when the store closes.
 func (c *committer) find(number int64, cause error) (written bool, err error) {
 	pause := minFindPause
 	for {
@@ -116,10 +112,10 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 	}
 }
 
-// write runs one batch and finds out what became of it.
+// write runs one batch and finds out its fate.
 //
-// Errors: errRerun, engine.ErrUnknown, engine.ErrDown, or why a statement failed. But for engine.ErrUnknown
-// nothing was written.
+// Errors: errRerun, engine.ErrUnknown, engine.ErrDown, or a statement's failure. Except for
+// engine.ErrUnknown, nothing was written.
 func (c *committer) write(w *write) error {
 	ctx, cancel := context.WithTimeout(context.Background(), engine.CommitTimeout)
 	defer cancel()
@@ -147,7 +143,7 @@ func (c *committer) write(w *write) error {
 	return &undone{err}
 }
 
-// undone is an outage in which a batch was not written, as was found out.
+// undone is an outage during which a batch was proved not to be written.
 type undone struct{ cause error }
 
 func (e *undone) Error() string        { return "the transaction was not written: " + e.cause.Error() }
@@ -180,7 +176,7 @@ func (c *committer) flush(batch []*waiting) {
 		case errors.Is(err, engine.ErrUnknown):
 			tellAll(batch, fmt.Errorf("%w: %w", base.ErrUnknown, err))
 			return
-		case errors.Is(err, engine.ErrDown), errors.Is(err, engine.ErrBusy): // nobody's fault
+		case errors.Is(err, engine.ErrDown), errors.Is(err, engine.ErrBusy): // no change's fault
 			if tries == outageTries || c.s.away.Load() {
 				c.s.gone(err)
 				tellAll(batch, fmt.Errorf("%w: %w", engine.ErrDown, err))
@@ -190,7 +186,7 @@ func (c *committer) flush(batch []*waiting) {
 			batch[0].tell(err)
 			return
 		default:
-			// One of them is at fault: each half is tried by itself, and so on.
+			// One change is at fault: each half runs by itself, and so on.
 			c.s.stats.halved.Add(1)
 			c.s.Log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
 			release(batch)
@@ -202,7 +198,7 @@ func (c *committer) flush(batch []*waiting) {
 	}
 }
 
-// met tells how long changes waited that are taken for the first time.
+// met reports how long changes waited before a committer first took them.
 func (s *core) met(batch []*waiting) {
 	if s.meter.Waited == nil {
 		return
@@ -216,7 +212,7 @@ func (s *core) met(batch []*waiting) {
 	}
 }
 
-// ended tells what became of a transaction of so many changes.
+// ended reports the end of a transaction with so many changes.
 func (s *core) ended(span *trace.Span, err error, changes int, took time.Duration) {
 	defer span.End()
 	if s.meter.Ended == nil && span == nil {
@@ -243,7 +239,7 @@ func (s *core) ended(span *trace.Span, err error, changes int, took time.Duratio
 	}
 }
 
-// begun takes those changes for writing whose callers still wait.
+// begun takes the changes whose callers still wait.
 func begun(batch []*waiting) []*waiting {
 	kept := make([]*waiting, 0, len(batch))
 	for _, w := range batch {
@@ -266,7 +262,7 @@ func tellAll(batch []*waiting, err error) {
 	}
 }
 
-// drop removes the committer's row, at the end of the store. One that stays is purged.
+// drop removes the committer's row when the store closes. A row that remains is purged later.
 func (c *committer) drop(ctx context.Context) error {
 	if c.fence == 0 {
 		return nil

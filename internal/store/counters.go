@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// rollPage is how many counters are read at a time to be rolled up.
+	// rollPage is how many counters a roll-up reads at a time.
 	rollPage = 2000
 )
 
 var (
 	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
 	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
-	// rollCounters is an upsert of rows that are all there: found by their key,
-	// whatever plan there is.
+	// rollCounters upserts only existing rows: it finds them by key under any plan.
 	rollCounters = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
@@ -31,9 +30,9 @@ ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counter
 RETURNING day`)
 )
 
-// RollUp adds the days before yesterday to the counters of all days: a payment
-// is counted once when it is taken, and a total adds up a few days at most. Every
-// node may call it at any time, and each has to within base.SlackDays.
+// RollUp adds the days before yesterday to the counters of all days: a payment is counted once when it is
+// accepted, and a total sums only a few days. Every node may call it at any time, and must within
+// base.SlackDays.
 func (s *core) RollUp(ctx context.Context, now time.Time) error {
 	done, err := s.ReadRolledUp(ctx)
 	until := table.Micros(now)/base.DayMicros - 1
@@ -50,7 +49,7 @@ func (s *core) RollUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// rollDays adds the days of a time to all days that are not in them yet.
+// rollDays adds a range of days to the counters of all days, except those already added.
 func (s *core) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
@@ -73,8 +72,8 @@ func (s *core) rollDays(ctx context.Context, from, until int64) error {
 	}
 }
 
-// roll rolls the counters up, a transaction for each shop: all days first, as a
-// commit locks them. What another node was faster with is left for the next look.
+// roll rolls the counters up, one transaction per shop: all days first, in a commit's lock order. What
+// another node did first is left for the next run.
 func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 	shops := map[string]map[counter]count{}
 	for k, c := range counts {
@@ -93,7 +92,7 @@ func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 			{Text: s.Text(upsertCounters), Args: s.counterArgs(all)},
 			{Text: s.Text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
 		})
-		// What nobody knows to be written is found rolled up, or not, at the next look.
+		// An unknown result is found rolled up, or not, at the next run.
 		if err != nil && !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnknown) {
 			return err
 		}

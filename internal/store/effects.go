@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// erase adds what takes shoppers out of the batch's rows.
+// erase adds the steps that remove shoppers' data from the batch's rows.
 func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
 	payloads := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
@@ -42,8 +42,8 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 	return steps
 }
 
-// noteMisfits keeps of the batch's receipts what waits for the operator, and lets go
-// of what he has closed. Payments are where they belong by then.
+// noteMisfits keeps the batch's mismatched notices for the operator, and drops those that the operator
+// closed. Payments are in their final table by then.
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 	d := w.s.DB.Dialect()
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
@@ -64,9 +64,8 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 	return steps
 }
 
-// mark notes the hashes of the batch's sealed rows, in one row for all of
-// them: the rows wait for a block from the moment they exist, however late
-// their commit came and whatever clock their times are in.
+// mark stores the hashes of the batch's sealed rows, in one row for all: the rows wait for a block from the
+// moment they exist, however late the commit came and whatever clock their times use.
 func (w *write) mark(steps []engine.Step) []engine.Step {
 	money, acts := gather(w.kept, books.TransfersTable.Of, nil), gather(w.kept, tenants.Audits, nil)
 	if len(money)+len(acts) == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// wideFrom is how many endpoints make an event wide: its deliveries are made by steps of their
-	// own, since everybody waits for a transaction that writes fifty rows in fifty places of an index.
+	// wideFrom is the number of endpoints that makes an event wide: separate steps make its deliveries,
+	// since everybody waits for a transaction that writes fifty rows in fifty places of an index.
 	wideFrom = 17
 )
 
@@ -19,10 +19,9 @@ const (
 	stepSpec   = fanOutSpec + ", after TEXT, through TEXT"
 )
 
-// makeDeliveries makes a delivery for each endpoint that wants an event.
-// They are leased from birth to the node that writes them; where the endpoint's
-// circuit is open they wait for it. An event that nobody wanted when it was to be
-// written is not there: who wants it since then does not get it.
+// makeDeliveries makes a delivery for each endpoint that wants an event. The node that writes them holds
+// their lease from the start; if the endpoint's circuit is open, they wait for it. An optional event that
+// nobody wanted when it was written does not exist, and later subscribers do not get it.
 func makeDeliveries(spec, among string) string {
 	return `
 INSERT INTO deliveries (` + webhooks.DeliveriesTable.List + `)
@@ -47,7 +46,7 @@ var endFanOuts = engine.Statement(`
 DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
 RETURNING id`)
 
-// fanOut makes the deliveries of events, and keeps wide events for their steps.
+// fanOut makes the deliveries of events, and stores wide events for their steps.
 func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
 	for _, e := range list {
@@ -76,7 +75,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	}})
 }
 
-// fanOutRows are the wide events whose deliveries are made by steps. A row ends with its last step.
+// fanOutRows are the wide events whose deliveries are made in steps. A row is deleted with its last step.
 type fanOutRows struct{ rows[hook.FanOut] }
 
 func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
@@ -84,10 +83,10 @@ func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
 	return t.removed(w, steps, endFanOuts, gather(w.batch, t.table.Of, func(f *hook.FanOut) bool { return f.Over }))
 }
 
-// inserts adds none: fanOut does, once it knows how wide an event is.
+// inserts adds nothing: fanOut does, once it knows how wide an event is.
 func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { return steps }
 
-// step makes the deliveries of steps.
+// step makes the deliveries of the batch's steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
 	list := gather(w.kept, webhooks.FanOutsTable.Of, func(f *hook.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {

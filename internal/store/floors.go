@@ -10,9 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// lookAtDays reads which of the reserves that changes draw on are closed. Whoever
-// closes one holds a floor of the merchant's, as whoever draws on it does: so once
-// the balance is ours, what is read here is so until the commit.
+// lookAtDays reads which reserves that changes draw on are closed. Closing a reserve and drawing on it both
+// lock a floor of the merchant's: so once we hold the balance, what we read here is true until the commit.
 func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
 	ids := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("id TEXT"), 0)
 	for _, c := range w.batch {
@@ -38,9 +37,9 @@ func (w *write) closed(c *pay.Change) bool {
 
 var selectClosed = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id AND {among v.id id} WHERE v.closed_at > 0`)
 
-// lockFloors reads the balances that a floor is about and keeps them from moving until the commit;
-// with them all others that the batch moves. Two batches take what they share in one order: one that
-// took a floor's first, and the others when it writes, would wait for one that began with another floor.
+// lockFloors reads the balances with a floor and locks them until the commit, together with all other
+// balances that the batch moves. Two batches lock shared balances in one order: locking the floors first
+// and the others on writing could deadlock with a batch that began with another floor.
 func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	moved := map[books.Purse]bool{}
 	for _, c := range w.batch {
@@ -68,8 +67,8 @@ func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	return w.lookAtDays(steps)
 }
 
-// fund books the change on the balances that floors are about, and reports
-// whether its own floors hold. A change that breaks one books nothing.
+// fund books the change on the balances with floors, and reports whether its own floors hold. A change that
+// breaks one books nothing.
 func (w *write) fund(c *pay.Change) bool {
 	if len(w.funds) == 0 {
 		return true

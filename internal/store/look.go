@@ -8,17 +8,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// A request that comes again brings a once-key that is there, a notification that comes again
-// a receipt, and who decided by an old row its old version. The first statements of a
-// transaction look for them, before anything is written: where they find one, they say so in a
-// setting that ends with the transaction, and every statement that follows in the same trip
-// does nothing. So the commit commits nothing, and PostgreSQL logs no error, as it would were
-// the trip ended by one.
+// A repeated request brings a once-key that exists, a repeated notification brings an existing receipt, and
+// a decision on an old row brings an old version. A transaction's first statements look for these before
+// anything is written. If they find one, they set a setting that ends with the transaction, and every later
+// statement of the same round trip does nothing. So the commit commits nothing, and PostgreSQL logs no
+// error, as it would if an error ended the round trip.
 
 var versionColumns = engine.ParseColumns("id TEXT, version BIGINT")
 
-// foresee adds what finds rows that a statement of guards would not get. SQLite has no use for
-// it: it logs nothing.
+// foresee adds a query for rows whose guard would be lost. SQLite does not need it: it logs nothing.
 func (w *write) foresee(text string, args func() []any) {
 	if w.s.DB.Dialect() == engine.SQLite {
 		return
@@ -31,7 +29,7 @@ func (w *write) foresee(text string, args func() []any) {
 	}})
 }
 
-// dropForeseen parts the batch by what look found, and reports whether a change is lost.
+// dropForeseen splits the batch by the findings of look, and reports whether a change is lost.
 func (w *write) dropForeseen() bool {
 	behind := func(id string) bool { _, found := w.behind[id]; return found }
 	for _, c := range w.batch {
@@ -44,7 +42,7 @@ func (w *write) dropForeseen() bool {
 	return len(w.lost) > 0
 }
 
-// lostGuard says which kind of guard a change lost, of which some are missing.
+// lostGuard returns which kind of guard a change lost, given the missing ids.
 func lostGuard(c *pay.Change, missing func(id string) bool) error {
 	for _, k := range written {
 		if k.lostToDuplicate(c, missing) {

@@ -15,58 +15,56 @@ import (
 )
 
 const (
-	// nodeLease is how long a node is taken for alive after it was last heard of, and
-	// nodeRenewal how often it says that it lives.
+	// nodeLease is how long a node counts as alive after its last renewal. nodeRenewal is the interval of
+	// renewals.
 	nodeLease   = 5 * time.Second
 	nodeRenewal = time.Second
-	// nodeIdle is how long a node has nothing in hand before it leaves. It is longer than
-	// a call takes.
+	// nodeIdle is how long a node without work waits before it leaves. It is longer than a call takes.
 	nodeIdle = 30 * time.Second
-	// nodeKept is how long a node that is gone is kept, for people.
+	// nodeKept is how long a dead node's row is kept for people.
 	nodeKept = 24 * time.Hour
-	// orphansEvery is how many looks for nodes that are gone pass between two for what
-	// nobody owns.
+	// orphansEvery is how many looks for dead nodes pass between two looks for ownerless rows.
 	orphansEvery = 30
-	// freshHold is what must be left of a lease to begin a call without renewing it.
+	// freshHold is the lease time that must be left to start a call without a renewal.
 	freshHold = 2 * time.Second
 )
 
-// ErrNoHold: this node may not begin a call now. Another one has taken over what it had
-// in hand, or the database does not say that it lives.
+// ErrNoHold: this node may not start a call now. Another node has taken over its work, or the database has
+// not confirmed that it is alive.
 var ErrNoHold = fmt.Errorf("%w: the node's lease is over", engine.ErrDown)
 
 var errTooShort = errors.New("the lease was nearly over when it was got")
 
-// node is this process as others see it. Its lease is counted in the database's clock:
-// the clocks of two nodes need not agree.
+// node is this process as others see it. Its lease runs by the database's clock: two nodes' clocks need not
+// agree.
 //
-// Where the database is a file that this process alone serves, nobody else can take
-// over: there is a lease in name only, and a start finds all others gone.
+// If this process alone serves a database file, nobody can take over: the lease is nominal, and a start
+// treats all other nodes as dead.
 type node struct {
 	s      *core
 	held   atomic.Pointer[hold]
-	flight singleflight.Group // what renews the lease, or gives it up
-	joined chan struct{}      // holds one when it was
-	used   atomic.Int64       // when Hold was asked for last, nanoseconds of this process's clock
-	looks  atomic.Int64       // of TakeOver
+	flight singleflight.Group // renews the lease, or gives it up
+	joined chan struct{}      // holds one once joined
+	used   atomic.Int64       // last use of Hold, in nanoseconds of this process's clock
+	looks  atomic.Int64       // calls of TakeOver
 }
 
-// hold is a lease as it was got.
+// hold is a lease as granted.
 type hold struct {
 	node  string
 	until time.Time // in the database's clock
-	now   time.Time // the database's clock when the lease was asked for
+	now   time.Time // the database's clock when the lease was requested
 	asked time.Time // this process's clock then
 }
 
 var (
-	// $2 is the lease's length; $3 the clock, where the database has none of its own.
+	// $2 is the lease's length; $3 the time, if the database has no clock of its own.
 	databaseClock = `(CASE WHEN CAST($3 AS BIGINT) = 0 THEN {now} ELSE CAST($3 AS BIGINT) END)`
 
 	holdNode = engine.Standalone(`INSERT INTO nodes (id, joined, until, gone) VALUES ($1, ` + databaseClock + `, ` + databaseClock + ` + $2, 0)
 ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`)
 
-	// A node whose lease is over is gone for good: it lives on under another name.
+	// A node whose lease has expired is gone for good: it continues under another name.
 	takeNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
 WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`)
 
@@ -82,8 +80,7 @@ WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGIN
 	orphansUnanswered = engine.Standalone(`UPDATE payments SET due_at = $1 WHERE due_at > $1 AND ` + orphan + ` RETURNING id`)
 )
 
-// clock is what statements are told of the time, in microseconds; 0 where the database
-// knows it.
+// clock is the time for statements, in microseconds; 0 if the database knows it.
 func (s *core) clock() int64 {
 	switch {
 	case s.now != nil:
@@ -94,8 +91,8 @@ func (s *core) clock() int64 {
 	return 0
 }
 
-// Hold makes this process a node, or renews its lease where little is left of it. It returns
-// the node's id and the time of the database's clock.
+// Hold makes this process a node, or renews its lease if little is left. It returns the node's id and the
+// database's time.
 //
 // Errors: ErrNoHold.
 func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error) {
@@ -104,8 +101,8 @@ func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error)
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return h.node, now, nil
 	}
-	// All callers share one renewal. A second one follows where it fails, where the node left
-	// just then, and where little is left: the answer was late, or the process stood still.
+	// All callers share one renewal. A second one follows if it fails, if the node has just left, or if
+	// little is left: the answer was late, or the process stood still.
 	for _, least := range []time.Duration{freshHold, 1} {
 		select {
 		case said := <-n.flight.DoChan("", n.renew):
@@ -113,7 +110,7 @@ func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		if ctx.Err() != nil { // also where both are ready, of which one is chosen by chance
+		if ctx.Err() != nil { // also if both are ready, since select picks at random
 			return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
 		}
 		if h, now := n.now(); err == nil && h != nil && h.until.Sub(now) >= least {
@@ -126,8 +123,8 @@ func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error)
 	return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
 }
 
-// Now is the database's clock, as this process knows it: at the most it runs ahead by
-// the time that the last renewal took. false while this process is no node.
+// Now is the database's clock as this process knows it: it is ahead by at most the duration of the last
+// renewal. false while this process is not a node.
 func (s *core) Now() (time.Time, bool) {
 	h, now := s.node.now()
 	return now, h != nil
@@ -142,12 +139,12 @@ func (n *node) now() (*hold, time.Time) {
 	if at := n.s.clock(); at != 0 {
 		return h, time.UnixMicro(at).UTC()
 	}
-	// A process that was stopped may find either of its clocks to be the one that went on.
+	// After the process was suspended, either of its clocks may be the one that kept running.
 	return h, h.now.Add(max(time.Since(h.asked), time.Now().Round(0).Sub(h.asked.Round(0))))
 }
 
-// renew asks for the lease. Where another node has taken over, this one lives on as a new
-// one, and owns nothing of before. Only the flight calls it; it goes on when a caller leaves.
+// renew requests the lease. If another node has taken over, this one continues as a new node and owns
+// nothing from before. Only the flight calls it; it continues when a caller leaves.
 func (n *node) renew() (any, error) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeLease)
 	defer cancel()
@@ -180,7 +177,7 @@ func (n *node) renew() (any, error) {
 	return nil, errors.New("the node cannot join")
 }
 
-// length is the lease's. Nobody takes over from whoever serves a file alone.
+// length is the lease's length. Nobody takes over from a process that serves a file alone.
 func (n *node) length() time.Duration {
 	if n.s.DB.Alone() {
 		return 100 * 365 * 24 * time.Hour
@@ -188,9 +185,8 @@ func (n *node) length() time.Duration {
 	return nodeLease
 }
 
-// keep renews the lease while it is used, until the store ends. A node that has had
-// nothing in hand for a while leaves, and joins again with the next payment: an idle
-// service writes nothing.
+// keep renews the lease while it is used, until the store closes. A node without work leaves after a while,
+// and joins again with the next payment: an idle service writes nothing.
 func (n *node) keep() {
 	failing := false
 	for {
@@ -215,20 +211,20 @@ func (n *node) keep() {
 	}
 }
 
-// renewOrLeave returns the name that the node gave up, nil where it renewed its lease.
+// renewOrLeave returns the name that the node gave up, or nil if it renewed its lease.
 func (n *node) renewOrLeave() (any, error) {
 	if time.Since(time.Unix(0, n.used.Load())) < nodeIdle {
 		return n.renew()
 	}
-	// Who gets hold of it at this moment owns nothing under that name, and finds so.
+	// A caller that gets hold of the lease at this moment owns nothing under the name, and notices it.
 	if gone := n.held.Swap(nil); gone != nil {
 		return gone.node, nil
 	}
 	return nil, nil
 }
 
-// drop removes a name that the node gave up. Nobody waits for it, and nobody misses it: the
-// lease ends by itself.
+// drop removes the name that the node gave up. Nobody waits for it or needs it: the lease expires by
+// itself.
 func (n *node) drop(name string) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeRenewal)
 	defer cancel()
@@ -237,10 +233,10 @@ func (n *node) drop(name string) {
 	}
 }
 
-// Serve makes this process a node that calls providers, from now on until the store
-// closes. A file is served by one process alone.
+// Serve makes this process a node that calls providers until the store closes. Only one process serves a
+// file.
 //
-// Errors: that another one serves it, ErrNoHold.
+// Errors: another process serves the file; ErrNoHold.
 func (s *core) Serve(ctx context.Context) error {
 	if err := s.DB.Claim(); err != nil {
 		return err
@@ -251,7 +247,7 @@ func (s *core) Serve(ctx context.Context) error {
 	if !s.DB.Alone() {
 		s.group.Go(s.node.keep)
 	}
-	if s.shared != nil { // the schema of a simulation is whole, and no newer program comes while weeks pass
+	if s.shared != nil { // a simulation's schema is complete, and no newer program comes while weeks pass
 		return nil
 	}
 	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.DB, s.Log) })
@@ -261,12 +257,12 @@ func (s *core) Serve(ctx context.Context) error {
 	return nil
 }
 
-// live writes something now and then where nothing else does: a newer program takes nothing from
-// this one while it is heard of.
+// live writes something now and then if nothing else does: a newer program runs no contract migration while
+// this one is heard of.
 func (s *core) live() {
 	for {
 		if at := s.wrote.Load(); at == nil || time.Since(*at) >= schema.AliveEvery {
-			_ = s.Commit(s.life, pay.Change{}) // what stops it is told of elsewhere
+			_ = s.Commit(s.life, pay.Change{}) // the outage is reported elsewhere
 		}
 		if !engine.Rest(schema.AliveEvery, s.closing) {
 			return
@@ -274,15 +270,15 @@ func (s *core) live() {
 	}
 }
 
-// TakeOver makes due, in the service's clock, what nodes had in hand that are gone, and
-// returns how many rows that is. due is a time of the rows' clock that has passed.
+// TakeOver makes the work of dead nodes due, and returns the number of rows. due is a past time in the
+// rows' clock.
 func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
 	if s.DB.Alone() {
 		if s.node.looks.Load() > 0 {
-			return 0, nil // nobody came since
+			return 0, nil // no new node since
 		}
-		margin = time.Duration(1 << 62).Microseconds() // whoever has a lease is dead
+		margin = time.Duration(1 << 62).Microseconds() // every lease holder is dead
 	}
 	me := ""
 	if h := s.node.held.Load(); h != nil {
@@ -293,7 +289,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
-	// One that left in good order is not found here; what it may have left is.
+	// A node that left properly is not found here, but rows that it may have left are.
 	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
@@ -321,7 +317,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	return taken, nil
 }
 
-// leave says that this node is no more. It has nothing in hand.
+// leave ends this node's lease. It has no work left.
 func (n *node) leave(ctx context.Context) error {
 	h := n.held.Swap(nil)
 	if h == nil {

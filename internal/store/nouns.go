@@ -9,10 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// Store is a database. It is safe for use by many goroutines. Close it when
-// nobody uses it any more.
+// Store is a database. It is safe for concurrent use. Close it after use.
 //
-// Each noun has its reads, and its leases of due work. What changes a row goes through Commit.
+// Each noun has its reads, and its leases of due work. Changes of rows go through Commit.
 type Store struct {
 	*core
 	// The nouns: Store.Payments, Store.Claims and so on.
@@ -32,7 +31,7 @@ func newStore(c *core) *Store {
 	}
 }
 
-// What reads take and give; each says what it is where it is made.
+// Arguments and results of reads; each is documented at its definition.
 type (
 	KeyUsage     = tenants.KeyUsage
 	PastReading  = tenants.PastReading

@@ -13,11 +13,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// old is a place where texts may be that were written before they were encrypted.
+// old is a place that may hold texts from before encryption.
 type old struct {
 	place         table.Place
 	read, replace string
-	page          int // rows that are read at a time
+	page          int // rows per read
 	seal          func(p table.Personal, id, text string) (string, error)
 }
 
@@ -28,20 +28,20 @@ func newOld(p table.Place, where string, page int, seal func(p table.Personal, i
 		place: p, page: page, seal: seal,
 		read: engine.Statement(`SELECT t.id, CASE WHEN ` + where + ` THEN t.` + column + ` ELSE '' END FROM ` + table + ` AS t
 WHERE t.id > $1 ORDER BY t.id LIMIT $2`),
-		// One that changed meanwhile is met again, or encrypted by who changed it.
+		// A row that changed meanwhile is met again, or its writer has encrypted it.
 		replace: engine.Standalone(`UPDATE ` + table + ` SET ` + column + ` = r.fresh FROM {rows: id TEXT, was TEXT, fresh TEXT} AS r
 WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.` + column + ` = r.was RETURNING ` + table + `.id`),
 	}
 }
 
-// sealAsIs is for texts that are encrypted as they were stored.
+// sealAsIs is for texts that are encrypted in their stored form.
 func sealAsIs(p table.Place) func(with table.Personal, id, text string) (string, error) {
 	return func(with table.Personal, id, text string) (string, error) {
 		return with.Seal(p.About(id), []byte(text)), nil
 	}
 }
 
-// olds are read in few rows at a time where those are large.
+// olds are read in small pages where rows are large.
 var olds = []old{
 	newOld(table.ReceiptBody, table.Unmarked("body"), 50, sealAsIs(table.ReceiptBody)),
 	newOld(table.InboxBody, table.Unmarked("body"), 50, sealAsIs(table.InboxBody)),
@@ -54,7 +54,7 @@ var olds = []old{
 	newOld(table.ClaimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
 }
 
-// sealClaimDoc encrypts the evidence in a claim's document that is not.
+// sealClaimDoc encrypts plain evidence in a claim's document.
 func sealClaimDoc(p table.Personal, id, text string) (string, error) {
 	var doc payments.ClaimDocument
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
@@ -73,9 +73,8 @@ func sealClaimDoc(p table.Personal, id, text string) (string, error) {
 	return table.Encode(doc), nil
 }
 
-// SealPersonal encrypts what was written before it was encrypted, and returns how much that was.
-// It may be ended anywhere, and begun anew: what is encrypted is passed over. Several nodes may
-// call it at a time.
+// SealPersonal encrypts texts from before encryption, and returns their number. It may stop anywhere and
+// start again: it skips encrypted texts. Several nodes may call it at once.
 func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
 	for _, o := range olds {
 		for after, more := "", true; more && err == nil; {
@@ -90,7 +89,7 @@ func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// sealPage does so for the rows of a page, which begins behind a row; it returns its last one.
+// sealPage encrypts a page of rows after a given one; it returns its last row.
 func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
 	fresh, read := engine.NewRows(s.DB.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
 	err = s.DB.Walk(ctx, s.Text(o.read), []any{after, o.page}, func(r engine.Row) error {

@@ -35,7 +35,7 @@ func (paymentRows) inserts(w *write, steps []engine.Step) []engine.Step {
 	}))
 }
 
-// takeProcessing removes payments whose outcome is known now.
+// takeProcessing removes payments whose outcome is now known.
 var takeProcessing = engine.Statement(`
 DELETE FROM processing
 WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// A counter is as wrong as the rows and the counter of one snapshot differ: a commit changes both by
-// the same. So the difference is added, and commits in between are right before and after.
+// A counter's error is the difference between the rows and the counter in one snapshot: a commit changes
+// both by the same amount. Adding that difference is correct with commits before, between and after.
 var (
 	repairPayments = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
@@ -51,7 +51,7 @@ ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n +
   last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END
 RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`)
 
-	// A balance has a row since the first transfer.
+	// A balance has a row from its first transfer on.
 	repairMovements = engine.Standalone(`
 UPDATE balances SET movements = balances.movements + w.wrong
 FROM (
@@ -67,8 +67,8 @@ WHERE w.merchant = balances.merchant AND w.live = balances.live
 RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`)
 )
 
-// RepairCounters counts again what the totals of lists are made of, beside commits, and tells each
-// counter that was mended with what it is now. Older programs that count wrongly have to be gone.
+// RepairCounters recounts the counters behind the totals of lists, while commits continue, and returns each
+// fixed counter with its new value. Older programs that count wrongly must be gone.
 func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) {
 	ctx, cancel := base.Long(ctx)
 	defer cancel()
@@ -78,7 +78,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 			return mended, fmt.Errorf("repair counters: %w", err)
 		}
 	}
-	// Days that no list adds up by itself may be among them.
+	// They may include days that no list sums up by itself.
 	until, err := s.ReadRolledUp(ctx)
 	if err != nil {
 		return mended, err
@@ -93,7 +93,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 	return mended, nil
 }
 
-// repair runs one of the statements, alone of all who repair: two would add a difference twice.
+// repair runs one statement, excluding all other repairs: two would add a difference twice.
 func (s *core) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
@@ -115,5 +115,5 @@ func (s *core) repair(ctx context.Context, text string) (mended []string, err er
 	}
 }
 
-// repairTries is how often a statement is run that waited for a commit which waited for it.
+// repairTries is how often a statement is retried after a deadlock with a commit.
 const repairTries = 10

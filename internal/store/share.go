@@ -10,25 +10,25 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// shareLimit is how many payments and deliveries one merchant's changes may write in a batch, unless
-// a single change writes more: everybody waits for a batch. The rest comes with the next ones. It is
-// aloneLimit while nobody else writes, which others would wait for: nobody did for so long as alone.
+// shareLimit is how many payments and deliveries one merchant's changes may write in a batch, unless a
+// single change writes more: everybody waits for a batch. The rest goes into later batches. While no other
+// merchant has written for the time alone, the limit is aloneLimit.
 const (
 	shareLimit = 100
 	aloneLimit = 1000
 	alone      = time.Second
 )
 
-// widthKept is how long it is believed how many deliveries an event of a shop makes: endpoints come
-// at other nodes, too.
+// widthKept is how long a shop's number of deliveries per event is trusted: endpoints are also added at
+// other nodes.
 const widthKept = 10 * time.Second
 
-// widths are how many deliveries an event of a shop makes, as far as this process saw.
+// widths are the numbers of deliveries per event of a shop, as seen by this process.
 type widths struct {
-	from    int        // deliveries on an event is wide
-	mu      sync.Mutex // owns what follows
+	from    int        // an event with so many deliveries is wide
+	mu      sync.Mutex // owns the fields below
 	of      map[shopKey]width
-	cleared time.Time // when what is not believed any more was last forgotten
+	cleared time.Time // when expired entries were last dropped
 }
 
 type width struct {
@@ -36,7 +36,7 @@ type width struct {
 	at time.Time
 }
 
-// shopKey is a shop with what its endpoints want alike: few may want what is optional.
+// shopKey is a shop, with whether the event is optional: few endpoints may want optional events.
 type shopKey struct {
 	shop     string
 	live     bool
@@ -45,8 +45,8 @@ type shopKey struct {
 
 func keyOf(e *pay.Event) shopKey { return shopKey{e.Shop, e.Live, e.Type.Optional()} }
 
-// expect is how many deliveries the events of a change may make. A shop that was not seen yet
-// is held to have all endpoints that it may have.
+// expect is how many deliveries a change's events may make. An unknown shop counts as having the maximum
+// number of endpoints.
 func (w *widths) expect(events []pay.Event) (n int) {
 	if len(events) == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (w *widths) expect(events []pay.Event) (n int) {
 		switch {
 		case !known || now.Sub(seen.at) > widthKept:
 			seen.n = hook.MostSubscriptions
-		case seen.n >= w.from: // its deliveries come by steps
+		case seen.n >= w.from: // steps make its deliveries
 			seen.n = 1
 		}
 		n += seen.n
@@ -67,7 +67,7 @@ func (w *widths) expect(events []pay.Event) (n int) {
 	return n
 }
 
-// wide tells that an event makes so many deliveries that they come by steps.
+// wide records that an event makes so many deliveries that steps make them.
 func (w *widths) wide(e *pay.Event) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *widths) wide(e *pay.Event) bool {
 	return known && time.Since(seen.at) <= widthKept && seen.n >= w.from
 }
 
-// learn takes notice of the deliveries that events of a batch made.
+// learn records the deliveries that a batch's events made.
 func (w *widths) learn(kept []*waiting, sent []webhooks.Dispatch) {
 	made := make(map[string]int, len(sent))
 	for i := range sent {
@@ -103,11 +103,11 @@ func (w *widths) learn(kept []*waiting, sent []webhooks.Dispatch) {
 
 // company knows whether several merchants write. The goroutine of commitLoop owns it.
 type company struct {
-	last   string    // a merchant who wrote
-	others time.Time // when one wrote who was not the last
+	last   string    // the last merchant that wrote
+	others time.Time // the last write by a different merchant
 }
 
-// limit is how much of a batch one merchant's changes may be.
+// limit is how much of a batch one merchant's changes may take.
 func (c *company) limit(all []*waiting, now time.Time) int {
 	for _, w := range all {
 		who := owner(&w.change)
@@ -125,7 +125,7 @@ func (c *company) limit(all []*waiting, now time.Time) int {
 	return aloneLimit
 }
 
-// owner is whose payments and deliveries a change writes, "" where it writes none.
+// owner is the merchant whose payments and deliveries a change writes, "" for none.
 func owner(c *pay.Change) string {
 	switch {
 	case len(c.Payments) > 0:
@@ -140,8 +140,8 @@ func owner(c *pay.Change) string {
 	return ""
 }
 
-// part takes those changes for a batch that may be written together, and holds the others back:
-// one statement changes a row once, and no merchant makes a batch long for all.
+// part selects the changes that may be written together as a batch, and holds back the others: one
+// statement changes a row once, and no merchant may make a batch long for all.
 func (s *core) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
@@ -152,7 +152,7 @@ func (s *core) part(all []*waiting) (batch, held []*waiting) {
 			_, known := seen[id]
 			wait = wait || known
 		}
-		// The ids of a held change count too, or a later one would overtake it.
+		// The ids of a held change count too, or a later change would overtake it.
 		for _, id := range w.guards {
 			seen[id] = struct{}{}
 		}

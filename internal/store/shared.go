@@ -12,12 +12,12 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Shared is a database in memory that several Stores use at once, as the nodes of a
-// service do. It is for the simulation: its nodes live in one process, where
-// connections of their own to one file would wait for each other in real time.
+// Shared is an in-memory database that several Stores use at once, like the nodes of a service. It is for
+// the simulation: its nodes live in one process, where separate connections to one file would wait for each
+// other in real time.
 //
-// What stands between a node and the database is its Through. A Store that is opened
-// by its address has neither, and pays for neither.
+// A node reaches the database through its Through. A Store opened by address has neither, and pays for
+// neither.
 type Shared struct {
 	db *engine.Lite
 
@@ -25,18 +25,17 @@ type Shared struct {
 	nodes map[*core]struct{}
 }
 
-// Trip is one way to the database and back.
+// Trip is one round trip to the database.
 type Trip struct {
 	Kind  TripKind
-	Texts []string // the statements, where the kind has any
+	Texts []string // the statements, if the kind has any
 	Args  []any    // of the first statement
 }
 
-// TripKind says what a trip is for.
+// TripKind is a trip's purpose.
 type TripKind string
 
-// The kinds of trips. A lease is one statement that writes by itself; a commit is a
-// transaction.
+// The kinds of trips. A lease is one standalone writing statement; a commit is a transaction.
 const (
 	TripRead   TripKind = "read"
 	TripLease  TripKind = "lease"
@@ -44,23 +43,22 @@ const (
 	TripSchema TripKind = "schema"
 )
 
-// ErrRefused is what a Through says of a commit that the database refused: it is proved
-// not to be written. engine.ErrDown says that it was not sent. After any other error of a
-// Through's own nobody knows.
+// ErrRefused is a Through's error when the database refused a commit: it is proved not to be written.
+// engine.ErrDown means that it was not sent. After any other error of a Through's own, the result is
+// unknown.
 var ErrRefused = errors.New("the database refused a statement")
 
-// Through makes a node's trips: run is the trip itself. Through may run it late or
-// not at all, and may tell of another end than it had, which is what networks do. It
-// must not run it twice. After Through has returned, run may only be called where the
-// trip is a Blind one.
+// Through makes a node's trips; run is the trip itself. Like a network, Through may run it late or not at
+// all, and may report a different result. It must not run it twice. After Through has returned, run may be
+// called only for a Blind trip.
 type Through func(ctx context.Context, t Trip, run func(context.Context) error) error
 
-// Blind reports whether nobody waits for rows of the trip, so that it may still be
-// run when its caller was told that it failed: a commit that was on its way.
+// Blind reports whether nobody waits for the trip's rows, so that it may still run after its caller was
+// told of a failure: a commit that was on its way.
 func (t Trip) Blind() bool { return t.Kind == TripCommit }
 
-// OpenShared opens an SQLite database for several Stores, whose clock is now. It holds
-// what Content returned of another one; nil is an empty one. Close it after them.
+// OpenShared opens an SQLite database for several Stores with the clock now. content is another database's
+// Content; nil is an empty one. Close it after the Stores.
 func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Shared, error) {
 	db, err := engine.OpenMemory(ctx, content, now)
 	if err != nil {
@@ -69,13 +67,13 @@ func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Sha
 	return &Shared{db: db, nodes: map[*core]struct{}{}}, nil
 }
 
-// Content is all that the database holds.
+// Content is the database's whole content.
 func (s *Shared) Content() ([]byte, error) { return s.db.Serialized() }
 
-// Close disconnects, and the database is no more.
+// Close disconnects, and the database is gone.
 func (s *Shared) Close() { s.db.Close() }
 
-// connect opens what a Store stands on: its address, or a way into what it shares.
+// connect opens a Store's database: its address, or a way into what it shares.
 func connect(ctx context.Context, database string, o Options) (engine.DB, error) {
 	if o.Shared == nil {
 		return engine.Open(ctx, database, o.Log)
@@ -87,21 +85,21 @@ func connect(ctx context.Context, database string, o Options) (engine.DB, error)
 	return &travelling{DB: o.Shared.db, through: through}, nil
 }
 
-// join makes a Store one of those who are told what the others wrote.
+// join adds a Store to those that receive the others' changes.
 func (s *Shared) join(node *core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nodes[node] = struct{}{}
 }
 
-// leave ends that.
+// leave removes it.
 func (s *Shared) leave(node *core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.nodes, node)
 }
 
-// tell hands a written change to whoever wants to know. It never blocks.
+// tell hands a written change to all that listen. It never blocks.
 func (s *core) tell(change *pay.Change) {
 	if s.shared == nil {
 		if s.written != nil {
@@ -118,7 +116,7 @@ func (s *core) tell(change *pay.Change) {
 	}
 }
 
-// travelling is an engine that is reached through something.
+// travelling is an engine behind a Through.
 type travelling struct {
 	engine.DB
 	through Through
@@ -157,7 +155,7 @@ func (t *travelling) Transact(ctx context.Context, guards []engine.Step, decide 
 	return t.commit(ctx, guards, func(ctx context.Context) error { return t.DB.Transact(ctx, guards, decide) })
 }
 
-// commit makes a trip of a transaction. Its end is the transaction's own, or unknown.
+// commit makes a trip of a transaction. It returns the transaction's own result, or unknown.
 func (t *travelling) commit(ctx context.Context, steps []engine.Step, run func(context.Context) error) error {
 	var own atomic.Pointer[error]
 	err := t.through(ctx, commitTrip(steps), func(ctx context.Context) error {

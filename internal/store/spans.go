@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// about says in a span what a change is about: ids alone.
+// about adds a change's ids to a span, and nothing else.
 func about(span *trace.Span, c *pay.Change) {
 	if span == nil {
 		return
@@ -25,7 +25,7 @@ func about(span *trace.Span, c *pay.Change) {
 	}
 }
 
-// transaction begins the span of a batch's transaction: it is of many requests at once.
+// transaction starts the span of a batch's transaction, which belongs to many requests at once.
 func (s *core) transaction(batch []*waiting) *trace.Span {
 	if s.tracer == nil {
 		return nil
@@ -40,7 +40,7 @@ func (s *core) transaction(batch []*waiting) *trace.Span {
 	return span
 }
 
-// system names the database as OpenTelemetry does.
+// system is the database's OpenTelemetry name.
 func (s *core) system() string {
 	if s.DB.Dialect() == engine.PostgreSQL {
 		return "postgresql"
@@ -48,8 +48,8 @@ func (s *core) system() string {
 	return "sqlite"
 }
 
-// parents are the commits that events are written by, whose deliveries are parts of the same
-// traces; nil where nobody traces.
+// parents are the commits that write events; the events' deliveries belong to the same traces. Nil without
+// tracing.
 func (w *write) parents() map[string]trace.Ref {
 	if w.s.tracer == nil {
 		return nil

@@ -10,30 +10,30 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Failure is why a change was not written, or not known to be.
+// Failure is why a change was not written, or is not known to be written.
 type Failure string
 
-// The failures. The first three are lost guards: whoever wants so decides again.
+// The failures. The first three are lost guards, after which the caller may decide again.
 const (
 	FailedStale        Failure = "stale"
 	FailedDuplicate    Failure = "duplicate"
 	FailedInsufficient Failure = "insufficient"
-	FailedFull         Failure = "queue_full"  // it was not queued, or the store was closing
+	FailedFull         Failure = "queue_full"  // the queue was full, or the store was closing
 	FailedLeft         Failure = "caller_left" // its caller left while it was queued
 	FailedLate         Failure = "waited_too_long"
 	FailedDown         Failure = "database_away"
 	FailedUnknown      Failure = "unknown"
-	FailedRefused      Failure = "refused" // by the database, or not sound
+	FailedRefused      Failure = "refused" // by the database, or the change was invalid
 )
 
-// Failures lists why changes are not written.
+// Failures lists all failures.
 func Failures() []Failure {
 	return []Failure{
 		FailedStale, FailedDuplicate, FailedInsufficient, FailedFull, FailedLeft, FailedLate, FailedDown, FailedUnknown, FailedRefused,
 	}
 }
 
-// failure says why a committer did not write a change.
+// failure classifies a committer's error.
 func failure(err error) Failure {
 	for _, is := range []struct {
 		err     error
@@ -49,13 +49,13 @@ func failure(err error) Failure {
 	return FailedRefused
 }
 
-// TransactionEnd is what became of a transaction of the group commit.
+// TransactionEnd is how a transaction of the group commit ended.
 type TransactionEnd string
 
-// The ends.
+// The ends of transactions.
 const (
 	Written       TransactionEnd = "written"
-	RunAgain      TransactionEnd = "again"  // a change in it had lost, and the others ran again
+	RunAgain      TransactionEnd = "again"  // a change in it lost a guard, and the others ran again
 	Halved        TransactionEnd = "halved" // a statement failed
 	NotAnswered   TransactionEnd = "unknown"
 	DatabaseAway  TransactionEnd = "database_away"
@@ -67,19 +67,19 @@ func TransactionEnds() []TransactionEnd {
 	return []TransactionEnd{Written, RunAgain, Halved, NotAnswered, DatabaseAway, ChangeRefused}
 }
 
-// Meter is told how long commits take. Its functions must not block; nil ones are not called.
+// Meter receives the durations of commits. Its functions must not block; nil ones are not called.
 type Meter struct {
-	// Waited: a change waited so long for its transaction to begin.
+	// Waited reports how long a change waited for its transaction to begin.
 	Waited func(time.Duration)
-	// Ended: a transaction of so many changes took so long. Where its answer was lost, that is
-	// until it was found out what had become of it.
+	// Ended reports a transaction's end, number of changes and duration. If its answer was lost, the
+	// duration includes the time until its fate was found out.
 	Ended func(end TransactionEnd, changes int, took time.Duration)
 }
 
-// stats counts what the group commit does.
+// stats counts the work of the group commit.
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
-	tidied                                   atomic.Int64 // commits at the last Tidy
+	tidied                                   atomic.Int64 // commits when Tidy last ran
 	failed                                   map[Failure]*atomic.Int64
 }
 
@@ -95,12 +95,12 @@ func newFailed() map[Failure]*atomic.Int64 {
 type Stats struct {
 	Commits int64 // database transactions
 	Changes int64 // changes written by them
-	Again   int64 // transactions that were begun again, because a change in them had lost a guard
-	Halved  int64 // batches whose halves ran by themselves, because a statement had failed
-	Unknown int64 // transactions whose answer was lost; what became of them was found out
-	Queued  int   // changes waiting now
+	Again   int64 // transactions run again because a change in them lost a guard
+	Halved  int64 // batches split in halves because a statement failed
+	Unknown int64 // transactions whose answer was lost; their fate was found out
+	Queued  int   // waiting changes
 	Failed  map[Failure]int64
-	Sealed  time.Time // when this process made a block of a chain last; zero: not yet
+	Sealed  time.Time // time of this process's last block of a chain; zero if none
 }
 
 // Stats returns the counters since the start.
@@ -115,10 +115,10 @@ func (s *core) Stats() Stats {
 	return n
 }
 
-// Pools tells how the database's connections are used. It asks the database nothing.
+// Pools reports the use of the database's connections, without querying the database.
 func (s *core) Pools() []engine.Pool { return s.DB.Pools() }
 
-// Engine names the kind of the database: sqlite or postgres.
+// Engine is the kind of database: sqlite or postgres.
 func (s *core) Engine() string {
 	if s.DB.Dialect() == engine.PostgreSQL {
 		return "postgres"
@@ -126,8 +126,8 @@ func (s *core) Engine() string {
 	return "sqlite"
 }
 
-// Tidy frees the room of rows that left the tables they only pass through. It
-// does nothing when nothing was written since the last time.
+// Tidy frees the space of rows that left the tables they only pass through. It does nothing if nothing was
+// written since its last run.
 func (s *core) Tidy(ctx context.Context) error {
 	commits := s.stats.commits.Load()
 	if s.stats.tidied.Swap(commits) == commits {

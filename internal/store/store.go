@@ -1,9 +1,10 @@
-// Package store is all SQL of Cascada, on SQLite and on PostgreSQL with one text per query. Here is a database as
-// its callers see it: Store with its nouns, and Commit, the one write path, with group commit. The nouns, their tables,
-// the migrations and the check have packages below (docs/ARCHITECTURE.md lists them).
+// Package store holds all of Cascada's SQL, for SQLite and PostgreSQL with one text per query. This package
+// is the database as its callers see it: Store with its nouns, and Commit, the only write path, with group
+// commit. The packages below hold the nouns, their tables, the migrations and the check
+// (docs/ARCHITECTURE.md lists them).
 //
-// It decides nothing. Which change is right is the core's business; the store
-// writes a change whole or not at all, and says which guard it lost.
+// It decides nothing. The core decides which change is right; the store writes a change whole or not at
+// all, and says which guard it lost.
 package store
 
 import (
@@ -28,85 +29,80 @@ import (
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
-// What the store says of itself; match with errors.Is. Those that no use case matches
-// are told as they are.
+// The store's errors; match with errors.Is. Those that no use case matches are reported unchanged.
 var (
-	// ErrNotFound: there is no such row, or it is another tenant's.
+	// ErrNotFound: the row does not exist, or belongs to another tenant.
 	ErrNotFound = base.ErrNotFound
-	// ErrStale: somebody changed a row since it was read. Read and decide again.
+	// ErrStale: somebody changed a row after it was read. Read and decide again.
 	ErrStale = base.ErrStale
-	// ErrDuplicate: a key that may be used once is taken.
+	// ErrDuplicate: a once-key is already used.
 	ErrDuplicate = base.ErrDuplicate
 	// ErrInsufficient: a balance would fall below its floor.
 	ErrInsufficient = base.ErrInsufficient
 	// ErrBusy: the queue of changes is full, or the store is closing. Nothing was written.
 	ErrBusy = engine.ErrBusy
-	// ErrDown: the database cannot be reached now, or does not answer. Nothing was written.
+	// ErrDown: the database cannot be reached, or does not answer. Nothing was written.
 	ErrDown = engine.ErrDown
-	// ErrUnknown: the database did not say in time what became of a change. It may be
-	// written, also later. Whoever gets it reads, or repeats with the same key, before
-	// he decides again.
+	// ErrUnknown: the database did not report a change's result in time. It may be written, even later.
+	// Read, or repeat with the same key, before deciding again.
 	ErrUnknown = base.ErrUnknown
 )
 
-// OutcomeUnknown is the reason of an error after which something may have been done.
+// OutcomeUnknown is the reason of an error after which the work may still have been done.
 const OutcomeUnknown = base.OutcomeUnknown
 
-// Options of a Store. The zero value is fit for use.
+// Options of a Store. The zero value is ready for use.
 type Options struct {
 	Log *slog.Logger
-	// Delivered is told of every delivery that a commit made, with its event's
-	// payload; they are leased to this node already. It must not block. Nil
-	// leaves them to the leases.
+	// Delivered receives every delivery that a commit made, with its event's payload; this node already
+	// holds their leases. It must not block. Nil leaves the deliveries to the leases.
 	Delivered func([]webhooks.Dispatch)
-	// Widened is told that a commit left deliveries to steps: see LeaseFanOuts. It must not block.
+	// Widened is called when a commit left deliveries to steps: see LeaseFanOuts. It must not block.
 	Widened func()
-	// WideFrom is the number of deliveries from which on an event's are made by steps; 0 means 17.
+	// WideFrom is the number of deliveries from which steps make an event's deliveries; 0 means 17.
 	WideFrom int
-	// Written is told of every change after it was written. It must not block, and
-	// must not change it.
+	// Written receives every change after it was written. It must not block or modify the change.
 	Written func(*pay.Change)
-	// Meter is told how long commits take.
+	// Meter receives the durations of commits.
 	Meter Meter
 	// Tracer makes spans of commits; nil makes none.
 	Tracer *trace.Tracer
-	// Committers is how many batches are written at a time at most; 0 means 2 on
-	// PostgreSQL. SQLite has one writer.
+	// Committers is the maximum number of batches written at a time; 0 means 2 on PostgreSQL. SQLite has
+	// one writer.
 	Committers int
-	// Name makes the names of nodes and committers, which no two processes may share;
-	// nil makes them by chance.
+	// Name makes the names of nodes and committers, which must be unique to a process; nil makes random
+	// ones.
 	Name func(prefix string) string
-	// Clock counts the leases of nodes in place of the database's own; for tests that
-	// move it. Nil: the database's.
+	// Clock replaces the database's clock for the leases of nodes; for tests that move it. Nil: the
+	// database's.
 	Clock func() time.Time
-	// SealKey proves that rows are what the service wrote; nil is a key too, which
-	// everybody knows.
+	// SealKey proves that the service wrote a row. A nil key works too, but is no secret.
 	SealKey []byte
-	// Cipher encrypts what persons may be named in; nil leaves it plain.
+	// Cipher encrypts texts that may name persons; nil leaves them plain.
 	Cipher table.Cipher
-	// Shared is the database in place of the one at the address, and Through the way
-	// there; nil is the straight one. They are for the simulation.
+	// Shared replaces the database at the address, and Through is the way to it; nil is the direct way.
+	// Both are for the simulation.
 	Shared  *Shared
 	Through Through
-	// Schema is what Open may do to the schema. Migrations are files beside the program's own: what
-	// the next version of it would bring, for tests.
+	// Schema is what Open may do to the schema. Migrations are files in addition to the program's own, as a
+	// next version would bring; for tests.
 	Schema     schema.Mode
 	Migrations fs.FS
 }
 
-// core is what every noun of a Store stands on: the database, and the queue of changes.
+// core is the base of every noun of a Store: the database, and the queue of changes.
 type core struct {
 	*base.Base
 	delivered  func([]webhooks.Dispatch)
 	widened    func()
 	written    func(*pay.Change)
 	migrations schema.Known
-	shared     *Shared // nil: the database is this Store's alone
+	shared     *Shared // nil: this Store has the database to itself
 
-	queue   chan *waiting // closed by Close, when nothing is added any more
-	crowded chan struct{} // told when a crowd waits
+	queue   chan *waiting // closed by Close, once nothing is added any more
+	crowded chan struct{} // signals that a crowd waits
 	group   sync.WaitGroup
-	// committers are owned by commitLoop, prober by watch.
+	// commitLoop owns committers, watch owns prober.
 	committers []*committer
 	prober     *committer
 	stats      stats
@@ -117,28 +113,28 @@ type core struct {
 	widths  widths // of shops' events
 	company company
 
-	away     atomic.Bool               // the database is; commits are refused at once
-	watching atomic.Bool               // somebody tries whether it is back
-	wrote    atomic.Pointer[time.Time] // when the last batch was written
+	away     atomic.Bool               // the database is away; commits are refused at once
+	watching atomic.Bool               // a watch is running
+	wrote    atomic.Pointer[time.Time] // time of the last written batch
 	closing  chan struct{}             // closed by Close
-	life     context.Context           // ends when the store has given up what it waited for
+	life     context.Context           // ends when the store stops waiting
 	end      context.CancelFunc
 
 	name func(prefix string) string
-	now  func() time.Time // in place of the database's clock; nil: that
+	now  func() time.Time // replaces the database's clock unless nil
 	node node
 
-	// gate keeps Commit from queueing behind the last batch of Close.
+	// gate keeps Commit from queueing a change after Close's last batch.
 	gate   sync.RWMutex
 	closed bool
 }
 
-// SealWith says by which key rows are sealed, and what encrypts personal data, where they are
-// known only once the database is open. It is called before anything is written.
+// SealWith sets the key of the seals and the cipher of personal data, if they are known only after the
+// database was opened. Call it before any write.
 func (s *core) SealWith(key []byte, c table.Cipher) { s.sealer.Key, s.Personal.Cipher = key, c }
 
-// Open connects to a database (sqlite:PATH or postgres://…) and brings its
-// schema up to date, or looks whether it is, as the options say.
+// Open connects to a database (sqlite:PATH or postgres://…) and updates or only checks its schema,
+// depending on the options.
 //
 // Errors: engine.ErrOldSchema.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
@@ -202,14 +198,14 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	return s, nil
 }
 
-// Close writes what is queued and disconnects.
+// Close writes the queue and disconnects.
 func (s *core) Close() {
 	s.gate.Lock()
 	s.closed = true
 	s.gate.Unlock()
 	close(s.queue)
 	close(s.closing)
-	giveUp := time.AfterFunc(closeGrace, s.end) // what waits for a database that is away
+	giveUp := time.AfterFunc(closeGrace, s.end) // ends the wait for an unreachable database
 	s.group.Wait()
 	giveUp.Stop()
 	if s.shared != nil {
@@ -224,7 +220,7 @@ func (s *core) Close() {
 	s.DB.Close()
 }
 
-// leave removes what others know this process by.
+// leave removes the rows by which others know this process.
 func (s *core) leave() error {
 	ctx, cancel := context.WithTimeout(s.life, claimTimeout)
 	defer cancel()
@@ -235,8 +231,8 @@ func (s *core) leave() error {
 	return err
 }
 
-// Contract does the contract migrations that are left, and waits so long for older programs to go. It
-// returns what the migrations wait for that are left, nil where none is.
+// Contract does the remaining contract migrations, and waits up to patience for older programs to go. It
+// returns what the rest waits for, nil if none is left.
 func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
 	return s.migrations.Contract(ctx, s.DB, s.Log, patience)
 }
@@ -244,11 +240,11 @@ func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err
 // Ping reports whether the database answers.
 func (s *core) Ping(ctx context.Context) error { return s.DB.Ping(ctx) }
 
-// proofKept is how long a commit proves that the next one is possible.
+// proofKept is how long a successful commit proves that the next one is possible.
 const proofKept = time.Second
 
-// Writes proves that changes can be written: with what was written within the last second, or with an
-// empty change, which a committer's own row makes a commit of.
+// Writes proves that changes can be written: by a write within the last second, or by an empty change,
+// which still updates the committer's own row.
 //
 // Errors: as Commit.
 func (s *core) Writes(ctx context.Context) error {
@@ -258,15 +254,14 @@ func (s *core) Writes(ctx context.Context) error {
 	return s.Commit(ctx, pay.Change{})
 }
 
-// Seal puts what commits wrote since into blocks, each with the hash of the
-// one before, and reports whether more waits. Every node may call it.
+// Seal puts the rows of recent commits into blocks, each with the hash of the one before, and reports
+// whether more rows wait. Every node may call it.
 func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	return s.sealer.Seal(ctx, now)
 }
 
-// Check proves the invariants of a live database and returns what is broken,
-// at most a hundred of each rule. It only reads. With an error what was found until
-// then is returned.
+// Check proves the invariants of a live database and returns what is broken, at most a hundred per rule. It
+// only reads. On an error it returns what it has found so far.
 func (s *core) Check(ctx context.Context) ([]check.Broken, error) {
 	return check.Live(ctx, s.Base, s.sealer.Key)
 }

@@ -40,12 +40,11 @@ SELECT ` + webhooks.DeliveriesTable.List + ` FROM deliveries
 WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
 )
 
-// Story tells a whole life for people, by the kind of the id. Of a payment: its
-// attempts, what providers told, what it moved in the books, its claims, its events
-// and what became of their deliveries. Of a claim: that of its payment. Of a
-// withdrawal: when it was sent, what it moved, its events and deliveries. The same
-// rows give the same text on both engines. It names no person, document, account or
-// body, so that it may be pasted anywhere.
+// Story prints an object's whole life for people, by the id's type. For a payment: its attempts, the
+// providers' notices, its transfers, its claims, its events and their deliveries. For a claim: its
+// payment's story. For a withdrawal: when it was sent, its transfers, events and deliveries. The same rows
+// give the same text on both engines. It names no person, document, account or body, so it may be pasted
+// anywhere.
 //
 // It scans tables: it is for a failing test and for an incident.
 func (s *Store) Story(ctx context.Context, id string) (string, error) {
@@ -105,7 +104,7 @@ func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id st
 	})
 }
 
-// chapter is a part of a story, a line for each row.
+// chapter is a part of a story, with a line per row.
 type chapter struct {
 	name, query string
 	line        func(engine.Row) (string, error)
@@ -123,8 +122,7 @@ func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter
 	return nil
 }
 
-// facts returns what writes a line about the object itself, where there is
-// something to tell.
+// facts returns a function that writes a line about the object itself, unless the value is empty.
 func facts(b *strings.Builder) func(name, value string) {
 	return func(name, value string) {
 		if value != "" {
@@ -133,9 +131,8 @@ func facts(b *strings.Builder) func(name, value string) {
 	}
 }
 
-// tellWithdrawal writes what the rows of the withdrawal and of its wallet know. Of
-// the destination it tells what merchants are shown; a wallet's label and a payout
-// provider's message are anybody's words, and stay where they are.
+// tellWithdrawal writes the withdrawal's own row and its wallet's. It shows the destination as merchants
+// see it. It leaves out a wallet's label and a payout provider's message, which are free text.
 func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	fmt.Fprintf(b, "%s %s, version %d\n", w.ID, w.Status, w.Version)
 	fact := facts(b)
@@ -179,7 +176,7 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	tell(b, "last sent", sent)
 }
 
-// why tells how a withdrawal's account was chosen.
+// why says how a withdrawal's account was chosen.
 func why(chosen string, passed []string) (text string) {
 	if chosen != "" {
 		text = "\n    " + chosen
@@ -190,7 +187,7 @@ func why(chosen string, passed []string) (text string) {
 	return text
 }
 
-// tellPayment writes what the payment's own row knows.
+// tellPayment writes the payment's own row.
 func tellPayment(b *strings.Builder, p pay.Payment) {
 	fmt.Fprintf(b, "%s %s, version %d\n", p.ID, p.Status, p.Version)
 	fact := facts(b)
@@ -233,7 +230,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	tell(b, "attempts", attempts)
 }
 
-// tell writes a chapter; one without lines says so.
+// tell writes a chapter; an empty one says so.
 func tell(b *strings.Builder, chapter string, lines []string) {
 	if len(lines) == 0 {
 		fmt.Fprintf(b, "%s: none\n", chapter)
@@ -311,7 +308,7 @@ func deliveryLine(r engine.Row) (string, error) {
 	return line, nil
 }
 
-// entry is a line that begins with its time.
+// entry is a line that starts with its time.
 func entry(at int64, format string, args ...any) string {
 	return moment(table.FromMicros(at)) + "  " + fmt.Sprintf(format, args...)
 }

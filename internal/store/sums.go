@@ -17,8 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// addBalances books all transfers of the batch, one row per merchant and
-// environment.
+// addBalances books all transfers of the batch, one row per merchant and environment.
 func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	deltas := map[books.Purse]ledger.Balances{}
 	movements := map[books.Purse]int64{}
@@ -46,8 +45,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	return append(steps, engine.Step{Text: w.s.Text(upsertBalances), Args: rows.Args()})
 }
 
-// addCounters counts each payment in its day; one of a day that was rolled up,
-// in all days too.
+// addCounters counts each payment in its day; if that day is rolled up, in all days too.
 func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	deltas := map[counter]count{}
 	young := w.s.RolledUp.Load()
@@ -80,8 +78,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	return append(steps, engine.Step{Text: w.s.Text(upsertCounters), Args: w.s.counterArgs(deltas)})
 }
 
-// addDeliveryCounters counts what became of deliveries. Pending ones have no
-// counter.
+// addDeliveryCounters counts deliveries by result. Pending ones have no counter.
 func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	type tally struct{ n, last int64 }
 	deltas := map[deliveryKind]*tally{}
@@ -110,11 +107,11 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	return append(steps, engine.Step{Text: w.s.Text(upsertDeliveryCounters), Args: rows.Args()})
 }
 
-// counter is what a list may be filtered by, and a day.
+// counter is a list's filter values, and a day.
 type counter struct {
 	shop                          string
 	live                          bool
-	day                           int64 // since 1970
+	day                           int64 // days since 1970
 	rail, country, status, method string
 }
 
@@ -123,7 +120,7 @@ func (k counter) compare(o counter) int {
 		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
 }
 
-// count is how many payments there are, and how many of them base.AllDays has too.
+// count is a number of payments, and how many of them are also in base.AllDays.
 type count struct{ n, rolled int64 }
 
 var (
@@ -140,7 +137,7 @@ ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, roll
 
 var counterRows = engine.ParseColumns(counterSpec)
 
-// counterArgs are the rows in the order in which every transaction locks them.
+// counterArgs are the rows in every transaction's lock order.
 func (s *core) counterArgs(counts map[counter]count) []any {
 	rows := engine.NewRows(s.DB.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
@@ -149,7 +146,7 @@ func (s *core) counterArgs(counts map[counter]count) []any {
 	return rows.Args()
 }
 
-// upsertBalances adds the deltas to the balances.
+// upsertBalances adds deltas to the balances.
 var upsertBalances = engine.Statement(func() string {
 	var names, sets []string
 	for _, c := range balanceRows {
@@ -165,7 +162,7 @@ var upsertBalances = engine.Statement(func() string {
 
 var balanceRows = engine.ParseColumns(books.BalanceSpec)
 
-// deliveryKind is what a list of deliveries may be filtered by.
+// deliveryKind is the filter values of a list of deliveries.
 type deliveryKind struct{ subscription, status, kind string }
 
 func (k deliveryKind) compare(o deliveryKind) int {

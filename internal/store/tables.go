@@ -13,31 +13,31 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// kind is a table as Commit sees it, whatever its rows are.
+// kind is a table as Commit sees it, independent of its row type.
 type kind interface {
-	// guarded adds the ids of rows whose guard a change has to win.
+	// guarded adds the ids of rows whose guard a change must win.
 	guarded(c *pay.Change, ids []string) []string
-	// lostToDuplicate reports whether a change lost to a row that is a duplicate of its own, not to a later version.
+	// lostToDuplicate reports whether a change lost to a duplicate of its own row, and not to a later
+	// version.
 	lostToDuplicate(c *pay.Change, missing func(id string) bool) bool
-	// guards adds what can be lost, and inserts what cannot.
+	// guards adds the statements that can be lost. inserts adds those that cannot.
 	guards(w *write, steps []engine.Step) []engine.Step
 	inserts(w *write, steps []engine.Step) []engine.Step
 }
 
-// rows is a table as a kind.
+// rows implements kind for a table.
 type rows[T any] struct{ table *table.Table[T] }
 
 func of[T any](t *table.Table[T]) rows[T] { return rows[T]{t} }
 
-// written are the tables that Commit writes, in the order in which it locks their rows: the same in
-// every transaction. Within one, what replaces a row comes before what adds one: an old default gives way
-// before the new one comes.
+// written are the tables that Commit writes, in every transaction's lock order. Within a table,
+// replacements come before inserts: an old default must go before the new one comes.
 var written = []kind{
 	of(payments.OnceTable), of(payments.ReceiptsTable), paymentRows{}, of(payments.ClaimsTable), of(webhooks.SubscriptionsTable), of(webhooks.DeliveriesTable), fanOutRows{of(webhooks.FanOutsTable)}, of(payments.SessionsTable),
 	of(webhooks.ReplaysTable), of(tenants.MerchantsTable), of(tenants.ShopsTable), of(tenants.KeysTable), of(tenants.LoginsTable), of(tenants.ClocksTable), of(tenants.RatesTable), of(tenants.AccountsTable), of(tenants.OperatorsTable),
 	of(tenants.SecretsTable), of(tenants.KeyUsesTable), of(tenants.RetentionTable), of(tenants.RulesTable), of(books.WalletsTable), of(tenants.MailsTable), of(books.WithdrawalsTable), of(books.ControlsTable), of(books.BatchesTable),
 	of(tenants.VerificationsTable), of(books.SettlementsTable), of(books.ReservesTable), of(books.DriftsTable), of(tenants.RecoveriesTable), of(tenants.FoundTable),
-	// Rows of these are only added.
+	// Insert-only tables.
 	of(tenants.LogosTable), of(tenants.AuditTable), of(tenants.AddressesTable), of(tenants.NotesTable), of(tenants.RateHistoryTable), of(books.LinesTable), of(books.DocumentsTable), of(books.ReconciliationsTable),
 	of(webhooks.InboxTable), of(payments.FilesTable), of(books.TransfersTable), of(webhooks.EventsTable),
 }
@@ -95,20 +95,20 @@ func (t rows[T]) inserts(w *write, steps []engine.Step) []engine.Step {
 	return t.add(w, steps, gather(w.kept, t.table.Of, func(item *T) bool { return t.table.IsNew(item) && (t.table.Only == nil || t.table.Only(item)) }))
 }
 
-// replace updates rows that somebody may have updated before.
+// replace updates rows that somebody else may have updated first.
 func (t rows[T]) replace(w *write, steps []engine.Step, items []*T) []engine.Step {
 	t.foreseeMoved(w, items)
 	return t.won(w, steps, t.table.Update, items)
 }
 
-// foreseeMoved is foresee for rows whose version may be another one than the one before.
+// foreseeMoved is foresee for rows that may no longer have the previous version.
 func (t rows[T]) foreseeMoved(w *write, items []*T) {
 	if len(items) > 0 {
 		w.foresee(t.table.Look, func() []any { return t.versions(w, items) })
 	}
 }
 
-// versions are the arguments of a statement about rows with their versions.
+// versions are the arguments of a statement on rows and their versions.
 func (t rows[T]) versions(w *write, items []*T) []any {
 	rows := engine.NewRows(w.s.DB.Dialect(), versionColumns, len(items))
 	for _, item := range items {
@@ -117,7 +117,7 @@ func (t rows[T]) versions(w *write, items []*T) []any {
 	return rows.Args()
 }
 
-// won runs a statement that returns the ids it did write.
+// won runs a statement that returns the ids it wrote.
 func (t rows[T]) won(w *write, steps []engine.Step, text string, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
@@ -143,7 +143,7 @@ func (t rows[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step {
 	return append(steps, engine.Step{Text: w.s.Text(t.table.Insert), Args: t.table.Rows(w.s.DB.Dialect(), w.s.Personal, items).Args()})
 }
 
-// gather collects the rows of one kind that are to be written in one way.
+// gather collects the rows of one kind that want selects.
 func gather[T any](batch []*waiting, of func(*pay.Change) []T, want func(*T) bool) []*T {
 	var items []*T
 	for _, w := range batch {

@@ -9,42 +9,39 @@ import (
 	"github.com/cascadapay/cascada/internal/store/due"
 )
 
-// OldestDue returns the earliest due time of each kind of work; zero where
-// nothing waits. What waits for a test clock is left out.
+// OldestDue returns the earliest due time of each kind of work; zero where nothing waits. Work that waits
+// for a test clock does not count.
 func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	return due.Oldest(ctx, s.Base)
 }
 
-// NextDue returns when the next row of each kind of work comes due, in the service's
-// clock; kinds of which nothing waits are left out. Parked deliveries are one, due since
-// ever: it is their endpoints that they wait for. It is one statement, or two where
-// a test clock was moved, and reads the first row of each index.
+// NextDue returns when the next row of each kind of work comes due, in the service's clock; kinds without
+// waiting work are missing. Parked deliveries are a kind that is always due, since they wait for endpoints.
+// It takes one statement, or two if a test clock was moved, and reads the first row of each index.
 func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	return due.Next(ctx, s.Base)
 }
 
-// OldestOpen returns since when the oldest open thing of each kind is open; zero where
-// there is none.
+// OldestOpen returns when the oldest open object of each kind was opened; zero for none.
 func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	return due.OldestOpen(ctx, s.Base)
 }
 
-// Quarantine reads the rows of due work that were set aside because they cannot be
-// read, of all tenants.
+// Quarantine reads the quarantined rows of due work, of all tenants.
 func (s *core) Quarantine(ctx context.Context) ([]due.Quarantined, error) {
 	return due.Quarantine(ctx, s.Base)
 }
 
-// OpenKinds lists the kinds of things that OldestOpen tells of.
+// OpenKinds lists the kinds of objects in OldestOpen.
 func OpenKinds() []string { return due.OpenKinds() }
 
-// WorkKinds lists the kinds of due work that OldestDue tells of.
+// WorkKinds lists the kinds of due work in OldestDue.
 func WorkKinds() []string { return due.WorkKinds() }
 
-// CheckOptions say how much a check proves, and who hears how far it is.
+// CheckOptions say how much a check proves, and who receives its progress.
 type CheckOptions = check.Options
 
-// OpenReader connects to a database that is only read, by a few connections of its own: see check.OpenReader.
+// OpenReader connects to a database read-only, over a few connections of its own: see check.OpenReader.
 func OpenReader(ctx context.Context, database string, more fs.FS) (*Reader, error) {
 	return check.OpenReader(ctx, database, more)
 }

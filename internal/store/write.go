@@ -14,22 +14,21 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// errRerun says that a change would lose a guard, or lost one after another of its guards had
-// been written: nothing is written, and the batch runs again without it.
+// errRerun: a change would lose a guard, or lost one after others of its guards were written. Nothing is
+// written, and the batch runs again without it.
 var errRerun = errors.New("a change lost a guard")
 
-// write is one transaction of the group commit: the guards of all changes, then
-// what they write.
+// write is one transaction of the group commit: first the guards of all changes, then their other writes.
 type write struct {
 	s     *core
 	c     *committer
-	mine  bool // the committer's row is as it left it
+	mine  bool // the committer's row is as the committer left it
 	batch []*waiting
-	won   map[string]struct{} // ids whose guarded statement changed a row
+	won   map[string]struct{} // ids of rows that a guarded statement changed
 	funds map[books.Purse]ledger.Balances
-	shut  map[string]struct{} // reserves whose release has begun, of those that changes draw on
-	look  []engine.Step       // what finds lost guards beforehand
-	// behind are the ids whose guard look found to be lost.
+	shut  map[string]struct{} // reserves that changes draw on and whose release has begun
+	look  []engine.Step       // finds lost guards before any write
+	// behind are the ids with a lost guard, as found by look.
 	behind map[string]struct{}
 
 	kept []*waiting
@@ -49,8 +48,8 @@ func newWrite(c *committer, batch []*waiting) *write {
 	}
 }
 
-// run writes the batch, in the belief that no guard is lost: it hardly ever is. If
-// one was, or a floor has to hold, it looks before it writes.
+// run writes the batch on the assumption that no guard is lost, which is rarely wrong. If a guard was lost,
+// or a floor must hold, it reads before it writes.
 func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
@@ -70,7 +69,7 @@ func (w *write) run(ctx context.Context) error {
 	return w.s.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 }
 
-// guardedIDs lists the rows whose guard a change needs to win.
+// guardedIDs lists the rows whose guard a change must win.
 func guardedIDs(c *pay.Change) []string {
 	ids := make([]string, 0, 4)
 	for _, k := range written {
@@ -95,8 +94,7 @@ func (w *write) win(r engine.Row) error {
 	return err
 }
 
-// decide drops the changes that lost a guard and returns what the others
-// write.
+// decide drops the changes that lost a guard, and returns the writes of the others.
 func (w *write) decide() ([]engine.Step, error) {
 	if !w.mine {
 		return nil, errFenced
@@ -132,7 +130,7 @@ func (w *write) decide() ([]engine.Step, error) {
 	return w.steps(), nil
 }
 
-// steps returns the statements that cannot be lost: rows of all kinds, and what is made of them.
+// steps returns the statements that cannot be lost: rows of all kinds, and rows derived from them.
 func (w *write) steps() []engine.Step {
 	steps := make([]engine.Step, 0, 12)
 	for _, k := range written {

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Refund is a refund's claim as the refund call shows it (REF-3).
+// Refund is a refund's claim as the refund call returns it (REF-3).
 type Refund struct {
 	RefundID      string          `json:"refundId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"Id of its claim: GET /claims/{id} shows its outcome"`
 	TransactionID string          `json:"transactionId"`
@@ -52,7 +52,7 @@ type Claim struct {
 	Transaction       *TransactionSummary `json:"transaction,omitempty" doc:"In events"`
 }
 
-// Evidence is what the merchant said against a claim.
+// Evidence is the merchant's answer to a claim.
 type Evidence struct {
 	ID          string        `json:"id" example:"ev_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Kind        string        `json:"kind"`
@@ -61,7 +61,7 @@ type Evidence struct {
 	SubmittedAt Time          `json:"submittedAt"`
 }
 
-// EvidenceFile tells of a file; its content has an endpoint of its own.
+// EvidenceFile describes a file; its content has its own endpoint.
 type EvidenceFile struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -77,7 +77,7 @@ type ClaimStep struct {
 	Note   *string         `json:"note"`
 }
 
-// TransactionSummary is what a claim's event tells of its payment.
+// TransactionSummary is the payment's part of a claim's event.
 type TransactionSummary struct {
 	ID              string         `json:"id"`
 	Status          pay.Status     `json:"status"`
@@ -137,5 +137,5 @@ func CheckoutURL(base string, p pay.Payment) string {
 	return address
 }
 
-// PageURL is our own page of a payment, for providers that have none.
+// PageURL is our own payment page, for providers that have none.
 func PageURL(base, payment string) string { return base + "/pay/" + payment }

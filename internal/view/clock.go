@@ -12,7 +12,7 @@ type Clock struct {
 	AdvanceSeconds int64 `json:"advanceSeconds" doc:"How far it is ahead of the service's clock, in whole seconds"`
 }
 
-// NewClock shows a clock and the time on it.
+// NewClock shows a clock and its time.
 func NewClock(c tenant.Clock, now time.Time) Clock {
 	return Clock{Time{now}, int64(c.Advance / time.Second)}
 }

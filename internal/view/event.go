@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// APIVersion is the version of the API that this program speaks (VER-1).
+// APIVersion is the API version of this program (VER-1).
 const APIVersion = "2026-11-21"
 
 // Event is the body of a webhook delivery (EVT-8).
@@ -27,19 +27,19 @@ type Event struct {
 	Data        EventData          `json:"data"`
 }
 
-// EventRequest is the API call that caused an event; null where none did.
+// EventRequest is the API call that caused an event, null for none.
 type EventRequest struct {
 	ID             *string `json:"id"`
 	IdempotencyKey *string `json:"idempotencyKey"`
 }
 
-// EventData is what an event is about.
+// EventData is an event's object.
 type EventData struct {
 	Object   any           `json:"object"`
 	Previous EventPrevious `json:"previous"`
 }
 
-// EventPrevious is what the event changed.
+// EventPrevious is the old values of what an event changed.
 type EventPrevious struct {
 	Status pay.Status `json:"status,omitempty" doc:"The object's status before"`
 }
@@ -47,7 +47,7 @@ type EventPrevious struct {
 // Cause is the API call behind a change; the zero value is none.
 type Cause struct {
 	RequestID, IdempotencyKey string
-	SessionToken              string // of the checkout session that the event is about
+	SessionToken              string // of the event's checkout session
 }
 
 // NewEvent returns the body of an event.
@@ -79,7 +79,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		}
 		v.Data.Object = t
 	}
-	// As a reply is written: nothing is escaped for HTML.
+	// Like a reply, without HTML escapes.
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)

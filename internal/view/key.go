@@ -19,7 +19,7 @@ func NewShop(s tenant.Shop) Shop {
 	return Shop{ID: s.ID, Name: s.Name, Slug: s.Slug, CreatedAt: Time{s.CreatedAt}}
 }
 
-// Key is a key as its merchant sees it: never the key itself.
+// Key is a key as its merchant sees it, without the key itself.
 type Key struct {
 	ID          string             `json:"id" example:"key_01J0000000000000000000000A"`
 	Key         string             `json:"key" example:"sk_test_…abcd" doc:"Masked"`
@@ -40,7 +40,7 @@ const (
 	KeyEnded  = "ended"
 )
 
-// NewKey shows a key that was last used at a time; zero: never.
+// NewKey shows a key with its last use; zero: never.
 func NewKey(k tenant.Key, used, now time.Time) Key {
 	out := Key{
 		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []tenant.Right{}, Status: KeyActive,

@@ -30,7 +30,7 @@ type Profile struct {
 	Balance      Buckets            `json:"balance"`
 }
 
-// Capabilities is what a merchant may use.
+// Capabilities are what a merchant may use.
 type Capabilities struct {
 	Checkout     bool     `json:"checkout"`
 	DirectCharge bool     `json:"directCharge"`
@@ -40,7 +40,7 @@ type Capabilities struct {
 	Methods      []string `json:"methods" doc:"Slugs of the methods that can be charged now"`
 }
 
-// Buckets is where a merchant's money is, in USD.
+// Buckets are the parts of a merchant's balance, in USD.
 type Buckets struct {
 	Available Money `json:"available"`
 	Pending   Money `json:"pending"`
@@ -48,7 +48,7 @@ type Buckets struct {
 	Reserve   Money `json:"reserve"`
 }
 
-// Balance is what a merchant has with us (BAL-1, BAL-4).
+// Balance is a merchant's balance (BAL-1, BAL-4).
 type Balance struct {
 	MerchantID        string            `json:"merchantId"`
 	Currency          string            `json:"currency" enum:"USD"`
@@ -64,7 +64,7 @@ type Balance struct {
 	ReserveSchedule   []Release         `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
 }
 
-// LedgerWarning is something about the books that a person should see.
+// LedgerWarning reports something in the books that a person should see.
 type LedgerWarning struct {
 	Code      string `json:"code" enum:"negative_available,unbalanced_entry,provider_drift,stale_rate,unmatched_confirmation"`
 	Message   string `json:"message"`
@@ -72,8 +72,8 @@ type LedgerWarning struct {
 	Since     *Time  `json:"since" nullable:"true"`
 }
 
-// NewLedgerWarnings says what about the books a person should see: the balances,
-// and count confirmations that did not fit payments worth so many USD cents.
+// NewLedgerWarnings returns warnings about the books: about the balances, and about count confirmations
+// that do not match payments worth so many USD cents.
 func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) []LedgerWarning {
 	warnings := []LedgerWarning{}
 	if available := b[ledger.Available]; available < 0 {
@@ -91,8 +91,7 @@ func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) [
 	return warnings
 }
 
-// NewDrift warns that the report of a provider and the books differed when they
-// were compared, in count places worth so many USD cents.
+// NewDrift warns that a provider's report and the books differ in count places worth so many USD cents.
 func NewDrift(count, cents int64, since time.Time) []LedgerWarning {
 	if count == 0 {
 		return nil
@@ -101,7 +100,7 @@ func NewDrift(count, cents int64, since time.Time) []LedgerWarning {
 		Message: fmt.Sprintf("a provider's report and the books differ in %d places, which wait for the operator", count)}}
 }
 
-// FeeSummary adds up what the payments of the last 90 days cost.
+// FeeSummary sums the fees of the last 90 days' payments.
 type FeeSummary struct {
 	GrossVolume    Money `json:"grossVolume"`
 	PlatformFees   Money `json:"platformFees"`
@@ -117,9 +116,8 @@ func NewBuckets(b ledger.Balances) Buckets {
 	return Buckets{USD(b[ledger.Available]), USD(b[ledger.Pending]), USD(b[ledger.Frozen]), USD(b[ledger.Reserve])}
 }
 
-// NewFeeSummary shows the fees of a period, given what it added to each
-// account. netBalance is what the payments, refunds and disputes of the period
-// left to the merchant.
+// NewFeeSummary shows the fees of a period, given the period's change of each account. netBalance is what
+// the period's payments, refunds and disputes left to the merchant.
 func NewFeeSummary(b ledger.Balances) FeeSummary {
 	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
 	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]
@@ -130,23 +128,23 @@ func NewFeeSummary(b ledger.Balances) FeeSummary {
 	}
 }
 
-// Percent shows basis points as percent, exactly.
+// Percent converts basis points to percent, exactly.
 func Percent(bps int64) Rate {
 	rate, err := money.ParseRate(strconv.FormatInt(bps, 10) + "e-2")
 	if err != nil {
-		return Rate{} // zero: no rate is zero
+		return Rate{} // zero, which ParseRate refuses
 	}
 	return Rate{rate}
 }
 
-// Limit bounds a method in one currency.
+// Limit is a method's limits in one currency.
 type Limit struct {
 	Currency money.Currency `json:"currency"`
 	Min      Money          `json:"min"`
 	Max      Money          `json:"max"`
 }
 
-// Method is a catalog row (CAT-2).
+// Method is a row of the catalog (CAT-2).
 type Method struct {
 	PaymentMethodID  string           `json:"paymentMethodId"`
 	Method           string           `json:"method"`
@@ -174,8 +172,8 @@ type MethodFee struct {
 	Currency string `json:"currency" enum:"USD"`
 }
 
-// NewMethod shows a rail. reason says why it cannot be charged now, "" when it
-// can. usd converts a local amount, false where no rate is known.
+// NewMethod shows a rail. reason says why it cannot be charged now, "" if it can. usd converts a local
+// amount; false if no rate is known.
 func NewMethod(r acquirer.Rail, alpha2, reason string, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
 	m := Method{
 		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,

@@ -1,6 +1,5 @@
-// Package view is the public shape of Cascada's resources, as the API replies
-// with them and as events carry them: one set of types for both, so that they
-// cannot differ. It turns values of the core into JSON and decides nothing.
+// Package view is the public shape of Cascada's resources, in API replies and in events: one set of types
+// for both, so that they cannot differ. It turns values of the core into JSON and decides nothing.
 package view
 
 import (
@@ -13,7 +12,7 @@ import (
 // Money is an amount in major units as an exact JSON number.
 type Money struct{ money.Amount }
 
-// MarshalJSON writes the shortest exact decimal.
+// MarshalJSON writes the shortest exact decimal number.
 func (m Money) MarshalJSON() ([]byte, error) {
 	if m.Currency == "" {
 		return []byte("0"), nil
@@ -21,7 +20,7 @@ func (m Money) MarshalJSON() ([]byte, error) {
 	return m.AppendDecimal(make([]byte, 0, 16)), nil
 }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Money) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "Major units, an exact decimal", Examples: []any{25.5}}
 }
@@ -32,10 +31,10 @@ func USD(cents int64) Money { return Money{money.New(cents, money.USD)} }
 // Rate is an exchange rate as an exact JSON number.
 type Rate struct{ money.Rate }
 
-// MarshalJSON writes the exact decimal.
+// MarshalJSON writes the exact decimal number.
 func (r Rate) MarshalJSON() ([]byte, error) { return []byte(r.Decimal()), nil }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Rate) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "Local currency for one USD", Examples: []any{5.4}}
 }
@@ -46,12 +45,12 @@ type Time struct{ time.Time }
 // MarshalJSON writes ISO 8601.
 func (t Time) MarshalJSON() ([]byte, error) {
 	utc := t.UTC()
-	b := utc.AppendFormat(append(make([]byte, 0, 28), '"'), time.RFC3339) // which is quick; it ends with a Z
+	b := utc.AppendFormat(append(make([]byte, 0, 28), '"'), time.RFC3339) // fast; it ends with a Z
 	ms := utc.Nanosecond() / int(time.Millisecond)
 	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'), nil
 }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Time) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-21T12:00:00.000Z"}}
 }

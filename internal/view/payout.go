@@ -6,8 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Wallet is where withdrawals are paid to (PAYOUT-1).
-// The destination itself is never shown.
+// Wallet is where withdrawals are paid to (PAYOUT-1). It never shows the destination itself.
 type Wallet struct {
 	ID                string           `json:"id" example:"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Label             *string          `json:"label"`
@@ -23,7 +22,7 @@ type Wallet struct {
 	CreatedAt         Time             `json:"createdAt"`
 }
 
-// NewWallet shows a wallet, and why it cannot be paid to now.
+// NewWallet shows a wallet, and why it cannot be paid now.
 func NewWallet(w pay.Wallet, why pay.Unpayable) Wallet {
 	return Wallet{
 		ID: w.ID, Label: text(w.Label), Type: w.Type, Currency: w.Currency, Network: w.Network,
@@ -52,7 +51,7 @@ type Withdrawal struct {
 	FailedAt       *Time                `json:"failedAt" nullable:"true"`
 }
 
-// Payout is what arrives at a wallet, fixed when the withdrawal is made.
+// Payout is the amount that arrives at a wallet, fixed when the withdrawal is made.
 type Payout struct {
 	Amount   Money  `json:"amount" doc:"Major units of currency"`
 	Currency string `json:"currency" example:"MXN"`
@@ -67,7 +66,7 @@ func newPayout(c pay.Conversion) *Payout {
 	return &Payout{Amount: Money{c.Local}, Currency: string(c.Local.Currency), Rate: Rate{c.Rate}, RateAt: Time{c.RateAt}}
 }
 
-// WithdrawalQuote is what a withdrawal would come to.
+// WithdrawalQuote is the cost and result of a possible withdrawal.
 type WithdrawalQuote struct {
 	WalletID  string  `json:"walletId"`
 	Amount    Money   `json:"amount" doc:"What would leave the available balance, the fee included"`
@@ -77,7 +76,7 @@ type WithdrawalQuote struct {
 	Payout    *Payout `json:"payout" doc:"What would arrive at the current rate; null for a token, which is paid at the value of netAmount"`
 }
 
-// NewWithdrawalQuote shows what a withdrawal would come to.
+// NewWithdrawalQuote shows a possible withdrawal.
 func NewWithdrawalQuote(w pay.Withdrawal) WithdrawalQuote {
 	return WithdrawalQuote{WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()), Payout: newPayout(w.Conversion)}
 }

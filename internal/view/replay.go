@@ -8,18 +8,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// EventBody is an event as it is sent, byte for byte.
+// EventBody is an event as sent, byte for byte.
 type EventBody json.RawMessage
 
 // MarshalJSON writes the body.
 func (b EventBody) MarshalJSON() ([]byte, error) { return b, nil }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (EventBody) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[Event](), true, "")
 }
 
-// SpanReplay is the sending again of the events of a time.
+// SpanReplay is a replay of the events of a span of time.
 type SpanReplay struct {
 	ID             string            `json:"id"`
 	SubscriptionID string            `json:"subscriptionId"`

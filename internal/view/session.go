@@ -43,7 +43,7 @@ type Session struct {
 	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
 }
 
-// EndedSession is a checkout session in which nobody chose a method in its time.
+// EndedSession is an expired checkout session without a chosen method.
 type EndedSession struct {
 	SessionID       string         `json:"sessionId" doc:"The token, which no longer works"`
 	Status          string         `json:"status" enum:"expired"`
@@ -55,7 +55,7 @@ type EndedSession struct {
 	ExpiresAt       Time           `json:"expiresAt"`
 }
 
-// NewEndedSession shows a session whose time is over.
+// NewEndedSession shows an expired session.
 func NewEndedSession(s pay.Session, token string) EndedSession {
 	return EndedSession{
 		SessionID: token, Status: "expired", Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
@@ -81,8 +81,7 @@ type Selected struct {
 	TransactionStatus pay.Status        `json:"transactionStatus" enum:"pending,processing,completed"`
 }
 
-// NewSessionCreated shows a session that was just made. checkoutURL is the
-// service's own address for shoppers.
+// NewSessionCreated shows a new session. checkoutURL is the service's address for shoppers.
 func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated {
 	return SessionCreated{
 		SessionID: token, CheckoutURL: SessionURL(checkoutURL, token), Status: pay.AwaitingMethod,
@@ -91,7 +90,7 @@ func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated 
 	}
 }
 
-// NewOneShot shows a hosted payment as the session that it is.
+// NewOneShot shows a hosted payment as a one-shot session.
 func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
 	c, asked := NewCreated(p, checkoutURL), p.Requested()
 	return SessionCreated{
@@ -102,14 +101,14 @@ func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
 	}
 }
 
-// WithData adds what the shopper of a one-shot session needed to pay when it was made.
+// WithData adds what the shopper of a one-shot session needed to pay at its creation.
 func (c SessionCreated) WithData(p pay.Payment, checkoutURL string) SessionCreated {
 	d := NewCreated(p, checkoutURL).WithData(p, checkoutURL).PaymentData
 	c.PaymentData = &d
 	return c
 }
 
-// NewSession shows a session to whoever has its token, with the payment that it led to, or nil.
+// NewSession shows a session to a holder of its token, with its payment or nil.
 func NewSession(s pay.Session, token string, p *pay.Payment) Session {
 	v := Session{
 		Token: token, Status: s.Status(), Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
@@ -121,7 +120,7 @@ func NewSession(s pay.Session, token string, p *pay.Payment) Session {
 	}
 	if p != nil {
 		v.TransactionStatus = p.Status
-		if p.ID == token { // as the shop was told
+		if p.ID == token { // the id that the shop received
 			v.ExpiresAt = Time{deadline(*p)}
 		}
 	}

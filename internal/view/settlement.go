@@ -10,7 +10,7 @@ import (
 // Base is the path of the API's root (VER-1).
 const Base = "/api/v1"
 
-// Settlement is a batch of what a merchant earned (SETTLE-10).
+// Settlement is a batch of a merchant's earnings (SETTLE-10).
 type Settlement struct {
 	ID               string               `json:"id" example:"STL-06EN7G7FQR8N7M5D5S2Q9K1V3W"`
 	Status           pay.SettlementStatus `json:"status" enum:"open,closed,paid" doc:"closed: fixed, and its money is available; paid: the payout is confirmed"`
@@ -57,8 +57,7 @@ func NewSettlement(s pay.Settlement, publicURL string) Settlement {
 	return v
 }
 
-// SettlementLine is a line of a settlement: a payment, or what came of one
-// later.
+// SettlementLine is a settlement's line: a payment, or a later change of one.
 type SettlementLine struct {
 	Number          int64          `json:"number" doc:"From 1 within the settlement"`
 	Type            pay.LineType   `json:"type" enum:"charge,refund,chargeback,chargeback_fee,reserve_release,adjustment"`
@@ -128,8 +127,7 @@ type Release struct {
 	Status    string `json:"status" enum:"scheduled,due"`
 }
 
-// NewReleases shows the days' reserves; bps is what the merchant's terms hold
-// back.
+// NewReleases shows the days' reserves; bps is the held share in the merchant's terms, in basis points.
 func NewReleases(list []pay.Reserve, bps int64, now time.Time) []Release {
 	shown := make([]Release, 0, len(list))
 	for _, v := range list {

@@ -36,7 +36,7 @@ type Created struct {
 	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
 }
 
-// Transaction is a payment as get, list and events show it.
+// Transaction is a payment as get, lists and events show it.
 type Transaction struct {
 	ID                    string            `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status                pay.Status        `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
@@ -71,7 +71,7 @@ type Transaction struct {
 	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
 }
 
-// LineItem is one thing of a purchase, as the shop told it.
+// LineItem is one item of a purchase, as the shop described it.
 type LineItem struct {
 	Name       string `json:"name"`
 	Quantity   int64  `json:"quantity"`
@@ -118,8 +118,7 @@ type Failure struct {
 	Message     string  `json:"message"`
 }
 
-// Attention is money that came otherwise than was asked for, and waits for somebody to
-// deal with it (LATE-6).
+// Attention is money that came late or in another amount, and waits for somebody to deal with it (LATE-6).
 type Attention struct {
 	Code          pay.AttentionCode `json:"code" enum:"late_payment,amount_mismatch" doc:"late_payment: it came after the payment had ended; amount_mismatch: another amount or currency was paid"`
 	AmountLocal   Money             `json:"amountLocal" doc:"The amount that arrived"`
@@ -142,11 +141,11 @@ type PaymentData struct {
 	ExpiresAt       *Time  `json:"expiresAt,omitempty"`
 }
 
-// NewCreated shows a payment as its create call replied, also on a replay.
-// checkoutURL is the service's own address for shoppers.
+// NewCreated shows a payment as its create call replied, also on a replay. checkoutURL is the service's
+// address for shoppers.
 func NewCreated(p pay.Payment, checkoutURL string) Created {
 	if p.Answered == pay.Processing {
-		// A replay shows what was known then; all these may have come since.
+		// A replay shows the state at creation; all these may have come since.
 		p.Page.FormURL, p.Page.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
 	}
 	c := Created{
@@ -173,8 +172,8 @@ func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
 	return c
 }
 
-// formURL is where a direct charge is paid. Of a hosted checkout only our own pages are
-// told: the integrator never sees the provider's (CHK-1).
+// formURL is where a direct charge is paid. For a hosted checkout it is our own page or nil: the integrator
+// never sees the provider's page (CHK-1).
 func formURL(p pay.Payment, checkoutURL string) *string {
 	if p.Page.Hosted && p.Page.FormURL != PageURL(checkoutURL, p.ID) {
 		return nil
@@ -182,7 +181,7 @@ func formURL(p pay.Payment, checkoutURL string) *string {
 	return text(p.Page.FormURL)
 }
 
-// deadline is until when the shopper may pay.
+// deadline is the end of the shopper's payment window.
 func deadline(p pay.Payment) time.Time {
 	if p.Times.Expires.IsZero() {
 		return p.Times.Created.Add(p.Way.Window)
@@ -190,7 +189,7 @@ func deadline(p pay.Payment) time.Time {
 	return p.Times.Expires
 }
 
-// requested is what the shop asked for, where that was in another currency than USD.
+// requested is the amount that the shop requested, if not in USD.
 func requested(p pay.Payment) (*Money, money.Currency) {
 	if p.Price.Asked.Currency == "" {
 		return nil, ""
@@ -225,7 +224,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	return t
 }
 
-// ForShop adds what create told, and the customer.
+// ForShop adds the create reply's fields and the customer.
 func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
 	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Price.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
 	if p.Page.Hosted {
@@ -256,7 +255,7 @@ func newPaymentData(p pay.Payment, checkoutURL string) PaymentData {
 	default:
 		d = PaymentData{Type: "redirect"}
 	}
-	if p.Page.FormURL == "" { // no provider took it
+	if p.Page.FormURL == "" { // no provider accepted it
 		d = PaymentData{}
 	}
 	return d
@@ -284,7 +283,7 @@ func newTimestamps(t pay.Times) Timestamps {
 	}
 }
 
-// duration writes whole hours (PAY-6): 48h.
+// duration writes whole hours (PAY-6), such as 48h.
 func duration(d time.Duration) string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
 }

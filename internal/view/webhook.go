@@ -74,13 +74,13 @@ func NewDelivery(d hook.Delivery, s hook.Subscription) Delivery {
 	return v
 }
 
-// DeliveryError is why a try failed, null when it did not.
+// DeliveryError is why a try failed, null if it succeeded.
 type DeliveryError string
 
 // MarshalJSON writes the word or null.
 func (e DeliveryError) MarshalJSON() ([]byte, error) { return json.Marshal(text(string(e))) }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (DeliveryError) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Nullable: true, Description: "Why the try failed",
@@ -88,7 +88,7 @@ func (DeliveryError) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// DeliveryDetail is a delivery with what is sent and how each try went.
+// DeliveryDetail is a delivery with its payload and the result of each try.
 type DeliveryDetail struct {
 	Delivery
 	Payload    Payload   `json:"payload"`
@@ -112,7 +112,7 @@ func newAttempt(a hook.Attempted) Attempt {
 	return v
 }
 
-// NewDeliveryDetail shows one delivery with everything about it.
+// NewDeliveryDetail shows a delivery with all details.
 func NewDeliveryDetail(d hook.Delivery, s hook.Subscription, payload []byte) DeliveryDetail {
 	v := DeliveryDetail{Delivery: NewDelivery(d, s), Payload: payload, AttemptLog: []Attempt{}}
 	for _, a := range d.Log() {
@@ -127,7 +127,7 @@ type Payload json.RawMessage
 // MarshalJSON writes the body.
 func (p Payload) MarshalJSON() ([]byte, error) { return p, nil }
 
-// Schema tells the OpenAPI document what MarshalJSON writes.
+// Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Payload) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Description: "The event as it is sent", AdditionalProperties: true}
 }
@@ -150,7 +150,7 @@ func NewReplay(delivery string, previous, status hook.DeliveryStatus, next time.
 	}
 }
 
-// Received is a delivery that a managed inbox took (HOOK-31).
+// Received is a delivery in a managed inbox (HOOK-31).
 type Received struct {
 	ID         string          `json:"id" example:"inb_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	DeliveryID string          `json:"deliveryId"`
@@ -161,7 +161,7 @@ type Received struct {
 	Payload    Payload         `json:"payload"`
 }
 
-// ReceivedHeaders are the headers of a delivery that a receiver looks at.
+// ReceivedHeaders are the delivery headers that receivers use.
 type ReceivedHeaders struct {
 	Signature         string `json:"X-Service-Signature"`
 	Event             string `json:"X-Service-Event"`
@@ -171,7 +171,7 @@ type ReceivedHeaders struct {
 	StandardSignature string `json:"webhook-signature"`
 }
 
-// NewReceived shows what an inbox got.
+// NewReceived shows a delivery in an inbox.
 func NewReceived(r hook.Received) Received {
 	h := r.Header
 	return Received{

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Canonical is a body as it is compared with an earlier one of the same key: the
-// members of objects sorted by name, no spaces, numbers as they were written. What
-// is no JSON stays as it is.
+// Canonical is a body in the form that is compared with an earlier one of the same key: members of objects
+// sorted by name, no spaces, numbers as written. Invalid JSON stays as it is.
 func Canonical(body []byte) []byte {
 	if flat, ok := canonicalFlat(body); ok {
 		return flat
@@ -30,8 +29,8 @@ func canonical(body []byte) []byte {
 	return text
 }
 
-// canonicalFlat is Canonical of what nearly every body is: an object of plain texts,
-// numbers and words, which needs no decoding. It leaves all else alone.
+// canonicalFlat is Canonical for nearly all bodies: an object of plain texts, numbers and literals, which
+// needs no decoding. It reports false for any other body.
 func canonicalFlat(body []byte) ([]byte, bool) {
 	type member struct{ name, value []byte }
 	var room [16]member
@@ -71,7 +70,7 @@ func canonicalFlat(body []byte) ([]byte, bool) {
 	return append(text, '}'), true
 }
 
-// scanner reads JSON from its beginning.
+// scanner reads JSON from the start.
 type scanner struct{ rest []byte }
 
 func (s *scanner) space() {
@@ -80,7 +79,7 @@ func (s *scanner) space() {
 	}
 }
 
-// skip reads a character, after spaces, if it comes next.
+// skip reads a character, after spaces, if it is next.
 func (s *scanner) skip(c byte) bool {
 	s.space()
 	if len(s.rest) == 0 || s.rest[0] != c {
@@ -90,15 +89,14 @@ func (s *scanner) skip(c byte) bool {
 	return true
 }
 
-// take reads so many bytes.
+// take reads n bytes.
 func (s *scanner) take(n int) []byte {
 	taken := s.rest[:n]
 	s.rest = s.rest[n:]
 	return taken
 }
 
-// text reads a string that is written as encoding/json would, with its quotes; nil
-// where there is none.
+// text reads a string as encoding/json would write it, with its quotes; nil if there is none.
 func (s *scanner) text() []byte {
 	s.space()
 	if len(s.rest) == 0 || s.rest[0] != '"' {
@@ -115,7 +113,7 @@ func (s *scanner) text() []byte {
 	return nil
 }
 
-// scalar reads a text, a number or a word; nil where there is none.
+// scalar reads a text, a number or a literal; nil if there is none.
 func (s *scanner) scalar() []byte {
 	if text := s.text(); text != nil {
 		return text
@@ -131,8 +129,7 @@ func (s *scanner) scalar() []byte {
 	return nil
 }
 
-// number is how long the number is that comes next, 0 where there is none (RFC
-// 8259, section 6).
+// number is the length of the number that comes next, 0 for none (RFC 8259, section 6).
 func number(b []byte) int {
 	digits := func(i int) int {
 		for i < len(b) && b[i] >= '0' && b[i] <= '9' {

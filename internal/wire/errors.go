@@ -21,13 +21,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 )
 
-// Shown is how a code goes over the wire.
+// Shown is a code's HTTP status and error type.
 type Shown struct {
 	Status int
 	Kind   string // the envelope's type
 }
 
-// table is the one from a code to its HTTP status and type (ERR-2, ERR-3).
+// table maps codes to HTTP statuses and types (ERR-2, ERR-3).
 var table = map[problem.Code]Shown{
 	problem.MissingCredentials:   {401, "authentication_error"},
 	problem.InvalidAPIKey:        {401, "authentication_error"},
@@ -137,33 +137,33 @@ type Details struct {
 	ReplayID      string                 `json:"replayId,omitempty" doc:"The replay that is running"`
 }
 
-// Shortfall is what a balance has for something, and what was asked for.
+// Shortfall is a balance's available amount, and the requested one.
 type Shortfall struct {
 	Available view.Money     `json:"available"`
 	Requested view.Money     `json:"requested"`
 	Currency  money.Currency `json:"currency"`
 }
 
-// Bounds is the pair of limits of which an amount broke one.
+// Bounds are the limits that an amount violated.
 type Bounds struct {
 	Min      view.Money     `json:"min"`
 	Max      view.Money     `json:"max"`
 	Currency money.Currency `json:"currency"`
 }
 
-// GetHeaders is for huma.HeadersError, which adds others to them.
+// GetHeaders implements huma.HeadersError. Huma adds others to these headers.
 func (e *Envelope) GetHeaders() http.Header { return e.headers }
 
 func (e *Envelope) Error() string { return string(e.Err.Code) + ": " + e.Err.Message }
 
-// GetStatus is for huma.
+// GetStatus implements huma.StatusError.
 func (e *Envelope) GetStatus() int { return e.status }
 
-// ContentType is for huma, which would say application/problem+json.
+// ContentType implements huma.ContentTypeFilter; huma's default is application/problem+json.
 func (e *Envelope) ContentType(string) string { return "application/json" }
 
-// Show returns an error as it is shown. What is no *problem.Error is a fault: it is
-// logged here, once, and told as internal_error.
+// Show returns an error as clients see it. An error that is not a *problem.Error is a fault: it is logged
+// here, once, and shown as internal_error.
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 	var shown *problem.Error
 	if !errors.As(err, &shown) {
@@ -173,14 +173,14 @@ func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 	return newEnvelope(ctx, shown)
 }
 
-// Fault is what is told of a fault: nothing of the inside.
+// Fault is the public error for a fault, without internal details.
 func Fault() *problem.Error {
 	return problem.New(problem.Internal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
 type referenceKey struct{}
 
-// WithReference says at which address people read about the API: errors link to their entry there.
+// WithReference sets the address of the API's reference: errors link to their entry there.
 func WithReference(ctx context.Context, page string) context.Context {
 	return context.WithValue(ctx, referenceKey{}, page)
 }
@@ -222,10 +222,10 @@ func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) 
 	maps.Copy(w.Header(), e.headers)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
-	_ = json.NewEncoder(w).Encode(e) // the client may be gone
+	_ = json.NewEncoder(w).Encode(e) // the client may have gone
 }
 
-// Huma flattens errors to text, so what kind they are travels in front of it.
+// Huma flattens errors to text, so their kind is a prefix of the text.
 const (
 	missingMark     = "\x00missing:"
 	codeMark        = "\x00code:"
@@ -234,13 +234,13 @@ const (
 	typeMark        = "\x00type:"
 )
 
-// Coded is an issue of one field with a code of its own.
+// Coded is an issue of one field with its own code.
 func Coded(code problem.Code, path, message string) error {
 	return &huma.ErrorDetail{Location: path, Message: codeMark + string(code) + ":" + message}
 }
 
-// Adopt makes huma speak our envelope. Its hooks are global: every API of the
-// process shares them, so they are set once.
+// Adopt makes huma use our envelope. Its hooks are global, shared by every API of the process, so they are
+// set once.
 var Adopt = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		return validationError(ctx.Context(), status, message, errs)
@@ -252,8 +252,8 @@ var Adopt = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
-// validationError turns what huma found wrong with a request into our error:
-// one thing wrong has its own code, several are listed (ERR-14).
+// validationError turns huma's findings about a request into our error: a single one has its own code,
+// several are listed (ERR-14).
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -263,7 +263,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	case http.StatusRequestTimeout:
 		return newEnvelope(ctx, problem.New(problem.InvalidRequest, "the body did not arrive in time: send it again"))
 	case http.StatusInternalServerError:
-		var refused *problem.Error // by who reads the body
+		var refused *problem.Error // from whoever reads the body
 		if errors.As(errors.Join(errs...), &refused) {
 			return newEnvelope(ctx, refused)
 		}
@@ -271,7 +271,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	}
 	e := problem.New(problem.InvalidRequest, message)
 	if len(errs) == 0 {
-		// Huma says so of an empty body.
+		// Huma's error for an empty body.
 		e.Code, e.Message = problem.InvalidJSON, "the body is empty: send a JSON object, {} at least"
 	}
 	help := helpOf(ctx)
@@ -315,7 +315,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	return newEnvelope(ctx, e)
 }
 
-// summary tells what is wrong in one line.
+// summary describes the issues in one line.
 func summary(issues []problem.Issue) string {
 	const most = 3
 	var texts []string
@@ -328,7 +328,7 @@ func summary(issues []problem.Issue) string {
 	return strings.Join(texts, "; ")
 }
 
-// readIssue reads one finding of huma's.
+// readIssue reads one of huma's findings.
 func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (problem.Issue, problem.Code) {
 	path := d.Location
 	for _, part := range []string{"body", "query", "path", "header"} {

@@ -18,20 +18,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Help is what errors about a request's fields may draw on to say how to mend it.
+// Help is what errors about a request's fields may use to suggest a fix.
 type Help struct {
-	// About selects the fields of which any fault is invalid_request.
+	// About selects the fields whose errors are always invalid_request.
 	About func(problem.Issue) bool
 
-	Body    *huma.Schema  // of the request's body; nil where it has none
-	Schemas huma.Registry // of what Body refers to
-	Sent    *Sent         // the body that came; nil where nobody kept it
-	Strict  bool          // fields that are not known are refused
+	Body    *huma.Schema  // of the request's body; nil for none
+	Schemas huma.Registry // of Body's references
+	Sent    *Sent         // the received body; nil if it was not kept
+	Strict  bool          // refuses unknown fields
 }
 
 type helpKey struct{}
 
-// WithHelp says what errors about a request's fields may draw on.
+// WithHelp sets what errors about a request's fields may use.
 func WithHelp(ctx huma.Context, h Help) huma.Context { return huma.WithValue(ctx, helpKey{}, h) }
 
 func helpOf(ctx context.Context) Help {
@@ -39,7 +39,7 @@ func helpOf(ctx context.Context) Help {
 	return h
 }
 
-// Sent is a body that keeps what is read of it, up to a bound.
+// Sent is a body that keeps what is read of it, up to a limit.
 type Sent struct {
 	io.ReadCloser
 	most int
@@ -47,7 +47,7 @@ type Sent struct {
 	over bool // it was larger
 }
 
-// Keep returns a body that keeps at most so many bytes: of a larger one, nothing.
+// Keep returns a body that keeps at most so many bytes, or nothing if it is larger.
 func Keep(body io.ReadCloser, size int64, most int) *Sent {
 	s := &Sent{ReadCloser: body, most: most}
 	if size > 0 && size <= int64(most) {
@@ -56,7 +56,7 @@ func Keep(body io.ReadCloser, size int64, most int) *Sent {
 	return s
 }
 
-// Read is for io.Reader.
+// Read implements io.Reader.
 func (s *Sent) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if s.over = s.over || len(s.text)+n > s.most; s.over {
@@ -67,10 +67,10 @@ func (s *Sent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stranger is a field of a body that the schema does not know.
+// stranger is a body's field that the schema does not have.
 type stranger struct {
 	parent, name string
-	meant        string // the field that was meant, where that can be guessed
+	meant        string // the likely intended field, if any
 	known        []string
 }
 
@@ -86,7 +86,7 @@ func (s stranger) issue() problem.Issue {
 	return problem.Issue{Path: clip(s.path()), Message: message}
 }
 
-// strangers lists the fields of the body that nobody reads, by their paths.
+// strangers lists the body's unknown fields by path.
 func (h Help) strangers() (all []stranger) {
 	if h.Body == nil || h.Sent == nil || len(h.Sent.text) == 0 {
 		return nil
@@ -98,7 +98,8 @@ func (h Help) strangers() (all []stranger) {
 	return all
 }
 
-// mostStrangers is how many are told of: a body has few fields, and one of others' has many.
+// mostStrangers is how many unknown fields are reported: our bodies have few fields, a foreign body has
+// many.
 const mostStrangers = 20
 
 func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) {
@@ -112,7 +113,7 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) 
 			h.walk(schema.Items, item, path+"["+strconv.Itoa(i)+"]", all)
 		}
 	case map[string]any:
-		if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 { // any names will do
+		if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 { // any names are allowed
 			return
 		}
 		known := slices.Sorted(maps.Keys(schema.Properties))
@@ -127,8 +128,8 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) 
 	}
 }
 
-// meant guesses the field that a name stands for. A webhook names its types events, so a replay's
-// are named so too.
+// meant guesses the intended field. A webhook's types field is named events, so events is understood in a
+// replay too.
 func meant(name string, absent []string) string {
 	if near.Typo(name, []string{"events"}) != "" || name == "events" {
 		if slices.Contains(absent, "types") && !slices.Contains(absent, "events") {
@@ -145,7 +146,7 @@ func (h Help) resolved(schema *huma.Schema) *huma.Schema {
 	return schema
 }
 
-// field is the schema of a field by its path, nil for none.
+// field is a field's schema by its path, nil for none.
 func (h Help) field(path string) *huma.Schema {
 	schema := h.resolved(h.Body)
 	for _, name := range strings.Split(path, ".") {
@@ -160,10 +161,10 @@ func (h Help) field(path string) *huma.Schema {
 	return schema
 }
 
-// Unknown refuses a body with fields that nobody reads, where the caller asked for that, and always
-// one in which what bounds the request was misspelt: without an amount a refund is the whole payment,
-// without a currency a price is in USD, without types or an end a replay sends more events, and without
-// a url a webhook's events go to an inbox here.
+// Unknown refuses a body with unknown fields if the caller asked for that. It always refuses one with a
+// misspelt field that limits the request: without an amount a refund is the whole payment, without a
+// currency a price is in USD, without types or an end a replay sends more events, and without a url a
+// webhook's events go to an inbox here.
 //
 // Errors: invalid_request.
 func Unknown(ctx context.Context) error {
@@ -183,15 +184,15 @@ func Unknown(ctx context.Context) error {
 // Has reports whether the body has a field of that name.
 func (h Help) Has(name string) bool { return h.Body != nil && name != "" && h.field(name) != nil }
 
-// says reports whether the body has the field, or could not have it.
+// says reports whether the body has the field, or cannot have it.
 func (h Help) says(field string) bool {
 	return h.field(field) == nil || bytes.Contains(h.Sent.text, []byte(`"`+field+`"`))
 }
 
-// graveFields are those without which a request does something else.
+// graveFields are the fields without which a request does something else.
 var graveFields = []string{"amount", "currency", "types", "to", "url"}
 
-// grave reports whether more happens because the field was misspelt.
+// grave reports whether the misspelt field makes the request do more.
 func (s stranger) grave() bool {
 	switch {
 	case s.parent != "":
@@ -219,8 +220,7 @@ func (h Help) required(field string, all []stranger) string {
 	return message
 }
 
-// Mend is for what a handler refused: where a field is missing for its name was misspelt, it says
-// so.
+// Mend adds a hint to a handler's refusal when a required field is missing because its name was misspelt.
 func Mend(ctx context.Context, err error) error {
 	var e *problem.Error
 	if !errors.As(err, &e) || len(e.Details.MissingFields) == 0 && e.Code != problem.MissingField {
@@ -241,7 +241,7 @@ func Mend(ctx context.Context, err error) error {
 	return &mended
 }
 
-// misspelt says of a field that is missing which one was sent in its place, "" for none.
+// misspelt names the field that was sent in place of a missing one, "" for none.
 func (h Help) misspelt(field string, all []stranger) string {
 	parent, name := "", field
 	if dot := strings.LastIndexByte(field, '.'); dot >= 0 {
@@ -258,11 +258,11 @@ func (h Help) misspelt(field string, all []stranger) string {
 	if text := said(func(s stranger) bool { return s.meant == name }); text != "" {
 		return text
 	}
-	// One that is nearer to a field which nobody needs: payment_method is written like paymentMethod.
+	// A name that is closer to an optional field: payment_method looks like paymentMethod.
 	return said(func(s stranger) bool { return near.Meant(s.name, []string{name}) != "" })
 }
 
-// kindOf is what a field holds, in plain words.
+// kindOf is a field's type in plain words.
 func kindOf(schema *huma.Schema) string {
 	switch schema.Type {
 	case huma.TypeString:
@@ -276,10 +276,10 @@ func kindOf(schema *huma.Schema) string {
 	case huma.TypeObject:
 		return "an object"
 	}
-	return "a number" // an amount has a type of its own
+	return "a number" // an amount has its own type
 }
 
-// example shows a value of a field, "" where there is none.
+// example shows a value of a field, "" for none.
 func example(schema *huma.Schema) string {
 	if len(schema.Enum) > 0 {
 		return ": one of " + listed(schema.Enum)
@@ -294,7 +294,7 @@ func example(schema *huma.Schema) string {
 	return ", such as " + string(text)
 }
 
-// listed writes values one after the other.
+// listed writes values as a list.
 func listed(values []any) string {
 	var texts []string
 	for _, v := range values {
@@ -303,7 +303,7 @@ func listed(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// OneOf says what a value may be, and which was probably meant.
+// OneOf lists the allowed values, and suggests the likely one.
 func OneOf[T ~string](field, sent string, values []T) string {
 	var texts []string
 	for _, v := range values {
@@ -316,7 +316,7 @@ func OneOf[T ~string](field, sent string, values []T) string {
 	return message
 }
 
-// Told says what a value of JSON is, as its sender wrote it.
+// Told quotes a JSON value as its sender wrote it.
 func Told(v any) string {
 	switch value := v.(type) {
 	case nil:
@@ -335,7 +335,7 @@ func Told(v any) string {
 	return "the number " + clip(fmt.Sprint(v))
 }
 
-// plainNumber writes whole numbers without an exponent: an order's number is one.
+// plainNumber writes whole numbers without an exponent, because an order number is one.
 func plainNumber(n float64) string {
 	if whole, exact := big.NewFloat(n).Int(nil); exact == big.Exact && len(whole.String()) < 20 {
 		return whole.String()
@@ -343,7 +343,7 @@ func plainNumber(n float64) string {
 	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
-// clip shortens what somebody sent, for a message.
+// clip shortens a client's text for a message.
 func clip(text string) string {
 	const most = 60
 	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
@@ -358,8 +358,8 @@ func clip(text string) string {
 	return text
 }
 
-// plain says what huma found in our words: what the field is to hold, and what was sent. It
-// returns what is not known here as it is.
+// plain rewrites huma's finding in plain words: what the field must hold, and what was sent. It returns
+// unknown findings unchanged.
 func (h Help) plain(path string, d *huma.ErrorDetail) string {
 	name, found := path, ""
 	if name == "" {
@@ -420,7 +420,7 @@ func (h Help) length(name string, d *huma.ErrorDetail) string {
 	return fmt.Sprintf("%s must have at least %s characters; you sent %d", name, least, n)
 }
 
-// exampleOf shows a value of a field of the body, "" where there is none.
+// exampleOf shows a value of a body's field, "" for none.
 func (h Help) exampleOf(field string) string {
 	if schema := h.field(field); schema != nil {
 		return example(schema)
@@ -428,7 +428,7 @@ func (h Help) exampleOf(field string) string {
 	return ""
 }
 
-// misfit says what a field is to hold that could not be read.
+// misfit says what an unreadable field must hold.
 func (h Help) misfit(field string) string {
 	schema := h.field(field)
 	if schema == nil {
@@ -437,7 +437,7 @@ func (h Help) misfit(field string) string {
 	return field + " must be " + kindOf(schema) + bounds(schema) + example(schema)
 }
 
-// bounds says how small and how large a number may be, "" where nothing bounds it.
+// bounds says how small and how large a number may be, "" if unbounded.
 func bounds(schema *huma.Schema) string {
 	least, most := schema.Minimum, schema.Maximum
 	switch {

@@ -15,9 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Page is the part of a list that a query string asks for: from an offset on, or behind a row.
-// Numbers outside are clamped (LIST-1). They are texts here, so that a number too large for our
-// type is clamped too.
+// Page is the part of a list that a query string requests: from an offset on, or after a row. Numbers
+// outside the range are clamped (LIST-1). They are texts here, so that numbers too large for our type are
+// clamped too.
 type Page struct {
 	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
@@ -29,8 +29,7 @@ type Page struct {
 // OlderCursor is the other name of pay.CursorParam.
 const OlderCursor = "starting_after"
 
-// Resolve reads the page. A type that has this one inside and a Resolve of its
-// own calls it.
+// Resolve reads the page. A type that embeds this one and has its own Resolve calls it.
 func (p *Page) Resolve(huma.Context) (issues []error) {
 	read := func(param, text string, absent, low, high int) int {
 		if text == "" {
@@ -63,7 +62,7 @@ func (p *Page) CursorParam() string {
 	return pay.CursorParam
 }
 
-// Named is an error about the page with the name that the caller knows.
+// Named renames a page error's parameter to the caller's name for it.
 func (p *Page) Named(err error) error {
 	var e *problem.Error
 	if p.CursorParam() == OlderCursor && errors.As(err, &e) && e.Param == pay.CursorParam {
@@ -74,26 +73,26 @@ func (p *Page) Named(err error) error {
 	return err
 }
 
-// Rows is the page as it is read: one row more than it shows, which tells whether it is the last.
+// Rows is the page to read: one row more than shown, to tell whether it is the last page.
 func (p *Page) Rows() pay.Page {
 	rows := p.page
 	rows.Limit++
 	return rows
 }
 
-// Pagination tells where a page stands (LIST-2).
+// Pagination is a page's position in its list (LIST-2).
 type Pagination struct {
 	Total  int64 `json:"total"`
 	Limit  int   `json:"limit"`
 	Offset int   `json:"offset"`
 	Pages  int64 `json:"pages"`
-	// TotalCapped says that Total is the least there can be.
+	// TotalCapped says that Total is a minimum.
 	TotalCapped bool    `json:"totalCapped,omitempty" doc:"There are total rows, or more: a search by e-mail or amount counts 10000 at most"`
 	NextCursor  *string `json:"nextCursor" doc:"The startingAfter of the next page; null on the last one"`
 }
 
-// PageOf shows the rows of a page, of those that were read, and where it stands. id is what a
-// page is to stand behind.
+// PageOf shows a page of the rows that were read, with its position. id is the cursor for the page after a
+// row.
 func PageOf[R, V any](p Page, rows []R, total int64, id func(R) string, show func(R) V) ([]V, Pagination) {
 	n := p.page.Limit
 	limit := int64(n)
@@ -110,23 +109,23 @@ func PageOf[R, V any](p Page, rows []R, total int64, id func(R) string, show fun
 	return shown, at
 }
 
-// Span is the time that a query string asks for.
+// Span is the span of time in a query string.
 type Span struct {
 	From string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
 	To   string `query:"to" doc:"Created before"`
 	span pay.Span
 }
 
-// Resolve reads the time. A type that has this one inside and a Resolve of its own calls it.
+// Resolve reads the span. A type that embeds this one and has its own Resolve calls it.
 func (s *Span) Resolve(huma.Context) (issues []error) {
 	s.span, issues = Between(s.From, s.To)
 	return issues
 }
 
-// Time is the time as it was read.
+// Time is the parsed span.
 func (s *Span) Time() pay.Span { return s.span }
 
-// Between reads the bounds of a time, which may be absent. No time is from later than to.
+// Between reads the bounds of a span, which may be absent. from must not be after to.
 func Between(from, to string) (span pay.Span, issues []error) {
 	var read []time.Time
 	for _, bound := range []struct {
@@ -142,7 +141,7 @@ func Between(from, to string) (span pay.Span, issues []error) {
 			continue
 		}
 		read = append(read, at)
-		if *bound.into = at; at.Unix() < 0 { // also the zero time, which is none
+		if *bound.into = at; at.Unix() < 0 { // also the zero time, which means none
 			*bound.into = time.Unix(0, 0)
 		}
 	}
@@ -152,7 +151,7 @@ func Between(from, to string) (span pay.Span, issues []error) {
 	return span, issues
 }
 
-// moment reads a date or a date-time, in UTC where no zone is given.
+// moment reads a date or a date-time; without a zone it is UTC.
 func moment(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -162,15 +161,15 @@ func moment(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Word is a parameter of a type whose values are few and known.
+// Word is a parameter of an enumerated type.
 type Word[T ~string] string
 
-// Schema lists the values, which is what refuses others.
+// Schema lists the values, so that others are refused.
 func (Word[T]) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: Values(reflect.TypeFor[T]())}
 }
 
-// Values lists the values of a type that has few and known ones, nil of any other.
+// Values lists the values of an enumerated type, nil for any other type.
 func Values(of reflect.Type) []any { return words[of] }
 
 var words = map[reflect.Type][]any{
@@ -190,7 +189,7 @@ var words = map[reflect.Type][]any{
 	reflect.TypeFor[problem.Code]():         Texts(Codes()...),
 }
 
-// Texts is a list of words as a schema has them.
+// Texts is a list of words for a schema.
 func Texts[T ~string](list ...T) (all []any) {
 	for _, v := range list {
 		all = append(all, string(v))

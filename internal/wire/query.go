@@ -14,22 +14,21 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// StrictParam is how a caller of the merchants' API asks that nothing he sends is ignored.
+// StrictParam asks the merchants' API to ignore nothing that the caller sends.
 const StrictParam = "strict"
 
-// mostNames is how many unknown parameters are told of, and longestName how long they are.
+// mostNames is how many unknown parameters are reported, longestName the maximum length of their names.
 const mostNames, longestName = 20, 64
 
-// CheckQuery looks at a query string before any parameter is read from it: at their names, whether
-// one is sent twice, of which one would be read, and at what is true or false (ERR-29). Where
-// nothing is to be ignored, or it says so itself (StrictParam), every name has to be known. Else one
-// that is not is ignored, but for a slip of the pen, which would list what nobody asked for. inBody
-// reports whether a name is that of a field of the body.
+// CheckQuery checks a query string before any parameter is read: names, parameters sent twice (only one of
+// which would be read), and booleans (ERR-29). In strict mode, set by the caller or by the query itself
+// (StrictParam), every name must be known. Otherwise an unknown name is ignored, unless it is a typo that
+// would list what nobody asked for. inBody reports whether the body has a field of that name.
 //
 // Errors: invalid_request.
 func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name string) bool) (bool, error) {
 	sent, err := url.ParseQuery(query)
-	if query == "" || err != nil { // Mux has refused what cannot be read
+	if query == "" || err != nil { // Mux refuses unreadable query strings
 		return strict, err
 	}
 	var known, flags []string
@@ -45,7 +44,7 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 			flags = append(flags, p.Name)
 		}
 	}
-	// Of a list one gets more than was asked for where a filter goes by another name, as of a field of its rows.
+	// A list with a misnamed filter, such as the name of a row's field, returns more than was requested.
 	list := slices.Contains(known, "limit")
 	var issues []problem.Issue
 	bad := func(name, message string) { issues = append(issues, problem.Issue{Path: name, Message: message}) }
@@ -71,7 +70,7 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 	return strict, problem.Invalid(issues...)
 }
 
-// tellable are the names of parameters that can be told back, sorted.
+// tellable are the names of parameters that can be quoted, sorted.
 func tellable(sent url.Values) (names []string) {
 	for name := range sent {
 		if len(name) <= longestName && !strings.ContainsFunc(name, problem.Unprintable) {
@@ -82,7 +81,7 @@ func tellable(sent url.Values) (names []string) {
 	return names[:min(mostNames, len(names))]
 }
 
-// unstorable refuses parameters with text that PostgreSQL does not take.
+// unstorable refuses parameters with text that PostgreSQL cannot store.
 //
 // Errors: invalid_request.
 func unstorable(values url.Values) error {
@@ -96,16 +95,16 @@ func unstorable(values url.Values) error {
 	return problem.Invalid(issues...)
 }
 
-// Mux is where Huma registers its endpoints, so that their query strings are read as net/url
-// reads them. Huma takes what it cannot read for nothing, and a name without a value for
-// "true": it would list what nobody asked for.
+// Mux is where Huma registers its endpoints, so that their query strings are read as net/url reads them.
+// Huma ignores unreadable parts, and reads a name without a value as "true": it would list what nobody
+// asked for.
 type Mux struct {
 	*http.ServeMux
 	Refuse func(http.ResponseWriter, *http.Request, error)
 }
 
-// HandleFunc is for humago.Mux. A request whose query string cannot be read is refused with
-// invalid_request; in "?status&limit=5" the status is empty.
+// HandleFunc implements humago.Mux. It refuses an unreadable query string with invalid_request; in
+// "?status&limit=5" the status is empty.
 func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	m.ServeMux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" {
@@ -121,7 +120,7 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 			if slices.ContainsFunc(strings.Split(r.URL.RawQuery, "&"), func(part string) bool { return part != "" && !strings.Contains(part, "=") }) {
 				address := *r.URL
 				address.RawQuery = values.Encode()
-				r = r.WithContext(r.Context()) // a copy: the request is the server's
+				r = r.WithContext(r.Context()) // a copy: the server owns the request
 				r.URL = &address
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// brokenJSON tells where a body stops being JSON, and how to mend it.
+// brokenJSON says where a body stops being JSON, and how to fix it.
 func brokenJSON(body []byte, broken *jsontext.SyntacticError) string {
 	if errors.Is(broken, jsontext.ErrDuplicateName) {
 		return "the body has " + path(broken.JSONPointer) + " twice: leave one of them out"
@@ -35,14 +35,14 @@ func brokenJSON(body []byte, broken *jsontext.SyntacticError) string {
 	return fmt.Sprintf("the body is not valid JSON at line %d, column %d: %s", line, column, why)
 }
 
-// position is the line and the column of a byte, both from 1. A column is a character.
+// position is the line and column of a byte, both from 1. Columns count characters.
 func position(body []byte, at int) (line, column int) {
 	before := body[:at]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
 }
 
-// mend says how to mend a text that was JSON up to some place, "" where that is not clear.
+// mend says how to fix a text that is JSON up to some point, "" if that is unclear.
 func mend(before, rest []byte) string {
 	last := lastByte(before)
 	if len(rest) == 0 {
@@ -92,7 +92,7 @@ func mend(before, rest []byte) string {
 	return ""
 }
 
-// mendText is mend within a text.
+// mendText is mend inside a text.
 func mendText(rest []byte) string {
 	switch first := rest[0]; {
 	case first < ' ':
@@ -105,7 +105,7 @@ func mendText(rest []byte) string {
 	return ""
 }
 
-// wordLength is how many letters of a word stand first, of one that is not too long to be shown.
+// wordLength is the number of leading letters of a word that is short enough to show.
 func wordLength(text []byte) int {
 	const longest = 30
 	n := 0
@@ -115,7 +115,7 @@ func wordLength(text []byte) int {
 	return n
 }
 
-// lastByte is the last one that is no white space, 0 for none.
+// lastByte is the last byte that is not white space, 0 for none.
 func lastByte(text []byte) byte {
 	text = bytes.TrimRight(text, " \t\r\n")
 	if len(text) == 0 {
@@ -124,8 +124,8 @@ func lastByte(text []byte) byte {
 	return text[len(text)-1]
 }
 
-// balanced reports whether as many objects were ended as begun. Braces in texts count too: a hint
-// may be wrong.
+// balanced reports whether as many objects end as begin. It also counts braces in texts, so a hint may be
+// wrong.
 func balanced(text []byte) bool {
 	return bytes.Count(text, []byte("{")) == bytes.Count(text, []byte("}"))
 }

@@ -1,8 +1,7 @@
-// Package wire is how our JSON APIs speak: bodies are read as they are written,
-// and every error has one envelope, by one table of codes, whichever API it comes
-// from.
+// Package wire is the common form of our JSON APIs: bodies are read as they are written, and all errors of
+// every API use one envelope and one table of codes.
 //
-// It knows no endpoint and no credentials; those are of the API that uses it.
+// It knows no endpoint and no credentials; those belong to the API that uses it.
 package wire
 
 import (
@@ -30,7 +29,7 @@ func Formats() map[string]huma.Format {
 	return map[string]huma.Format{"application/json": format, "json": format}
 }
 
-// CheckContentType refuses a body that does not say that it is JSON.
+// CheckContentType refuses a body that is not declared as JSON.
 //
 // Errors: content_type_required.
 func CheckContentType(op *huma.Operation, r *http.Request) error {
@@ -41,23 +40,22 @@ func CheckContentType(op *huma.Operation, r *http.Request) error {
 	if err != nil || kind != "application/json" {
 		return contentType()
 	}
-	// Huma looks the type up as it is written; it has no case.
+	// Huma's lookup of the type is case-sensitive; the type is not.
 	r.Header.Set("Content-Type", kind)
 	return nil
 }
 
-// unmarshal reads a body. Huma calls it twice: for validation and for the
-// handler's struct. Names are as they are written, so "Amount" is no amount. A body that
-// two readers could read differently (a member twice, text that is no UTF-8) is refused:
-// encoding/json takes the last one, and puts something else where it cannot read.
+// unmarshal reads a body. Huma calls it twice: for validation and for the handler's struct. Names are
+// case-sensitive, so "Amount" is not an amount. It refuses an ambiguous body (a duplicate member, invalid
+// UTF-8): encoding/json uses the last member, and replaces invalid bytes.
 func unmarshal(body []byte, into any) error {
 	err := strict.Unmarshal(body, into)
 	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return errors.New(jsonMark + brokenJSON(body, broken))
 	}
 	if wrong, ok := errors.AsType[*strict.SemanticError](err); ok {
-		// It stops there. The checks that follow are to tell of all that is wrong, and a
-		// number beyond float64 is JSON all the same.
+		// It stops at the first error. The later checks should report all errors, and a number beyond
+		// float64 is still JSON.
 		decoder := json.NewDecoder(bytes.NewReader(body))
 		decoder.UseNumber()
 		err = decoder.Decode(into)
@@ -76,8 +74,8 @@ func unmarshal(body []byte, into any) error {
 	return nil
 }
 
-// suspicious reports whether a body may hold an unprintable character; hardly another one does. It
-// is quick where all is ASCII: a large body takes nobody's time.
+// suspicious reports whether a body may hold an unprintable character; it rarely reports a harmless one. It
+// is fast for ASCII, so that a large body costs little time.
 func suspicious(body []byte) bool {
 	const ascii, word = 0x8080808080808080, 8
 	if bytes.IndexByte(body, '\\') >= 0 || bytes.IndexByte(body, 0x7f) >= 0 {
@@ -97,16 +95,15 @@ func suspicious(body []byte) bool {
 	return false
 }
 
-// path names a member of a body as issues do.
+// path names a body's member as issues do.
 func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
-// findUnprintable returns the path of a text with a character that is none to read
-// (problem.Unprintable), in a handler's struct. A field with the tag text:"lines" may have more
-// than one line.
+// findUnprintable returns the path of a text with an unprintable character (problem.Unprintable) in a
+// handler's struct. A field with the tag text:"lines" may have more than one line.
 func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
-		// White space around a text is cut off where it matters.
+		// White space around a text is trimmed where it matters.
 		return "", strings.ContainsFunc(strings.Trim(v.String(), " \t\r\n"), func(r rune) bool {
 			return problem.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
 		})
@@ -120,7 +117,7 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 				return "[" + strconv.Itoa(i) + "]", true
 			}
 		}
-	case reflect.Map: // its names and its texts, without telling which
+	case reflect.Map: // its names and texts, without telling which
 		for pairs := v.MapRange(); pairs.Next(); {
 			_, name := findUnprintable(pairs.Key(), false)
 			if _, value := findUnprintable(pairs.Value(), lines); name || value {

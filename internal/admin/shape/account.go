@@ -1,8 +1,8 @@
-// Package shape is how operators are shown what there is: provider accounts, the
-// decisions about a payment, how accounts do. The admin API replies with these
-// shapes, and the commands print them with --json, so that the two cannot differ.
+// Package shape is what operators see: provider accounts, the decisions about a payment, the health of
+// accounts. The admin API replies with these shapes, and the commands print them with --json, so the two
+// cannot differ.
 //
-// It turns values into JSON and decides nothing. Merchants are shown internal/view.
+// It turns values into JSON and decides nothing. Merchants see internal/view.
 package shape
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Adapter is a provider that accounts can be opened at.
+// Adapter is a provider at which accounts can be opened.
 type Adapter struct {
 	Name        string   `json:"name" example:"stripe"`
 	Rails       []string `json:"rails" doc:"Catalog keys of what it takes payments by" example:"[\"card.MEX\",\"cash.oxxo.MEX\"]"`
@@ -64,7 +64,7 @@ type Account struct {
 	RotatedAt       *view.Time             `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
 }
 
-// Terms is what a provider asks for a rail, and takes at a time.
+// Terms are a provider's prices and limits for a rail.
 type Terms struct {
 	_      struct{} `additionalProperties:"false"`
 	Rail   string   `json:"rail,omitempty" maxLength:"100" doc:"Absent: every rail that has no terms of its own" example:"cash.oxxo.MEX"`
@@ -127,7 +127,7 @@ func ReadTerms(list []Terms) ([]acquirer.RailTerms, error) {
 	return terms, problem.Invalid(wrong...)
 }
 
-// Check is what a provider said of an account's credentials.
+// Check is the provider's answer about an account's credentials.
 type Check struct {
 	Account string          `json:"account" example:"stripe-mx"`
 	Result  acquiring.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Explanation says why a payment went where it went.
+// Explanation says why a payment took its route.
 type Explanation struct {
 	ID       string     `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Rail     string     `json:"rail" example:"pix.BRA"`
@@ -35,7 +35,7 @@ type Attempt struct {
 	EndedAt    *view.Time      `json:"endedAt,omitempty" doc:"When the outcome was learnt"`
 }
 
-// Verdict is whether an account would take such a payment now.
+// Verdict says whether an account would accept such a payment now.
 type Verdict struct {
 	Account string   `json:"account" example:"stripe-mx"`
 	Takes   bool     `json:"takes"`
@@ -80,7 +80,7 @@ func newAttempt(a pay.Attempt) Attempt {
 	return told
 }
 
-// Circuit is how an account does on a rail of late.
+// Circuit says how an account has done on a rail recently.
 type Circuit struct {
 	State  routing.State `json:"state" enum:"closed,open,trial" doc:"open: payments pass it over; trial: the next payment finds out whether it works again"`
 	Until  *view.Time    `json:"until,omitempty" doc:"Of an open one: when a payment is let through for trial"`
@@ -98,7 +98,7 @@ func newCircuit(c routing.Circuit, now time.Time) Circuit {
 	return told
 }
 
-// Score is how many payments of a size went well.
+// Score is how many payments of a size succeeded.
 type Score struct {
 	Band     string  `json:"band" example:"10-50 USD"`
 	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"As accounts are ordered by it: one that nobody has tried does well half of the time"`
@@ -109,14 +109,14 @@ func newScore(band string, s routing.Score) Score {
 	return Score{band, rounded(s.Rate(), 3), rounded(s.Payments(), 1)}
 }
 
-// Health is how the accounts do, as one node sees it.
+// Health is the health of the accounts, as one node sees it.
 type Health struct {
 	Node  string       `json:"node" doc:"Which node answers; each sees for itself" example:"web-1:9465"`
 	At    view.Time    `json:"at"`
 	Rails []RailHealth `json:"rails" doc:"What the node has called since it started"`
 }
 
-// RailHealth is how an account does on a rail.
+// RailHealth is the health of an account on a rail.
 type RailHealth struct {
 	Account string  `json:"account" example:"stripe-mx"`
 	Rail    string  `json:"rail" example:"card.MEX"`
@@ -124,7 +124,7 @@ type RailHealth struct {
 	Scores  []Score `json:"scores"`
 }
 
-// NewHealth shows what a node knows.
+// NewHealth shows a node's view.
 func NewHealth(node string, list []acquiring.RailHealth, now time.Time) Health {
 	told := Health{Node: node, At: view.Time{Time: now}, Rails: []RailHealth{}}
 	for _, r := range list {
@@ -137,7 +137,7 @@ func NewHealth(node string, list []acquiring.RailHealth, now time.Time) Health {
 	return told
 }
 
-// rounded is a number for people.
+// rounded rounds a number for display.
 func rounded(n float64, decimals int) float64 {
 	unit := math.Pow10(decimals)
 	return math.Round(n*unit) / unit

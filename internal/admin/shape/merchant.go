@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Merchant is a merchant with what was agreed.
+// Merchant is a merchant with its terms.
 type Merchant struct {
 	ID         string            `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Name       string            `json:"name" example:"Acme"`

@@ -5,7 +5,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// PayoutExplanation is why a withdrawal went to the accounts that it went to.
+// PayoutExplanation says why a withdrawal went to its accounts.
 type PayoutExplanation struct {
 	Withdrawal string              `json:"withdrawalId"`
 	Status     string              `json:"status"`
@@ -20,7 +20,7 @@ type PayoutExplanation struct {
 	Accounts   []PayoutVerdict     `json:"accounts"`
 }
 
-// PayoutVerdict is whether an account would pay such a withdrawal now.
+// PayoutVerdict says whether an account would pay such a withdrawal now.
 type PayoutVerdict struct {
 	Account string `json:"account"`
 	Pays    bool   `json:"pays"`

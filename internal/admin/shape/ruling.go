@@ -5,28 +5,28 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RuledPayment is a payment after the operator's word on it.
+// RuledPayment is a payment after the operator resolved it.
 type RuledPayment struct {
 	ID       string          `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status   pay.Status      `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
 	Provider pay.OutcomeKind `json:"provider" enum:"approved,pending,declined,unknown,missing,expired" doc:"What the provider said when it was asked"`
 }
 
-// RuledWithdrawal is a withdrawal after the operator's word on it.
+// RuledWithdrawal is a withdrawal after the operator resolved it.
 type RuledWithdrawal struct {
 	ID       string               `json:"id" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status   pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
 	Provider pay.PayoutKind       `json:"provider" enum:"paid,rejected,accepted,unknown,missing" doc:"What the payout provider said when it was asked"`
 }
 
-// RuledClaim is a claim after the operator's word on it.
+// RuledClaim is a claim after the operator resolved it.
 type RuledClaim struct {
 	ID      string          `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" doc:"Not the end yet while a refund is under way: its provider has not confirmed it"`
 	Payment string          `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 }
 
-// UnsurePayment is a payment whose outcome nobody knows.
+// UnsurePayment is a payment with an unknown outcome.
 type UnsurePayment struct {
 	ID      string     `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status  pay.Status `json:"status" enum:"pending,processing,failed,expired"`
@@ -35,7 +35,7 @@ type UnsurePayment struct {
 	Asked   int        `json:"asked" doc:"How often in a row that was in vain"`
 }
 
-// NewUnsurePayment shows one.
+// NewUnsurePayment shows a payment.
 func NewUnsurePayment(p pay.Payment) UnsurePayment {
 	attempt, _ := p.Current()
 	return UnsurePayment{ID: p.ID, Status: p.Status, Account: attempt.Provider, Since: view.Time{Time: p.Unsure}, Asked: attempt.Unanswered}

@@ -5,30 +5,28 @@ import (
 	"sync"
 )
 
-// attempts lets so many at a time of an address find out whether their credentials are good as
-// the address may yet be wrong: who asks at once learns no more than who asks in turn. The others
-// wait. Each node has its own.
+// attempts limits concurrent credential checks per address to the failures that the address has left:
+// parallel requests learn no more than sequential ones. Other requests wait. Each node counts its own.
 type attempts struct {
-	mu sync.Mutex // owns of, and what is in it
+	mu sync.Mutex // owns of and its entries
 	of map[string]*attempt
 }
 
 type attempt struct {
-	visitors int           // who tries, or wants to
-	under    int           // who tries
-	over     chan struct{} // closed when one who tried is done
+	visitors int           // requests that try, or wait to
+	under    int           // requests that try
+	over     chan struct{} // closed when one of them is done
 }
 
-// enter waits until one more of an address may try; the caller leaves when its failure has been
-// counted. left is how many failures the address may have yet; where that is none, nobody waits,
-// and ok is false.
+// enter waits until another request of an address may try. The caller leaves once its failure is counted.
+// left returns how many failures the address has left; at zero nobody waits and ok is false.
 //
 // Errors: the context's.
 func (a *attempts) enter(ctx context.Context, address string, left func() int) (leave func(), ok bool, err error) {
 	mine := a.visit(address)
 	for {
 		over := a.next(mine)
-		room := left() // it may ask Redis
+		room := left() // may query Redis
 		if room <= 0 {
 			a.gone(address, mine)
 			return nil, false, nil
@@ -60,14 +58,14 @@ func (a *attempts) visit(address string) *attempt {
 	return mine
 }
 
-// next is closed when the next one is done, whose failure then counts.
+// next closes when the next request is done and its failure is counted.
 func (a *attempts) next(mine *attempt) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return mine.over
 }
 
-// begin takes a place where there is room, and where nobody was done since room was looked at.
+// begin takes a place if there is room and nobody finished since room was read.
 func (a *attempts) begin(mine *attempt, over <-chan struct{}, room int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +91,7 @@ func (a *attempts) gone(address string, mine *attempt) {
 	a.forget(address, mine)
 }
 
-// forget lets a visitor go. The caller holds mu.
+// forget removes a visitor. The caller holds mu.
 func (a *attempts) forget(address string, mine *attempt) {
 	if mine.visitors--; mine.visitors == 0 {
 		delete(a.of, address)

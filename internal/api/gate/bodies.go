@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// SmallBody is what each request may send uncounted: what a payment needs, and more.
+	// SmallBody is how many bytes each request may send uncounted: more than a payment needs.
 	SmallBody = 8 << 10
-	// bodyStep is how much memory is taken at a time for a body that is larger.
+	// bodyStep is how much memory a larger body reserves at a time.
 	bodyStep = 64 << 10
-	// strangersBodies and merchantsBodies are how many bytes of bodies a node holds at a time:
-	// of requests without credentials, and of merchants', the sandbox's apart from production's.
+	// strangersBodies and merchantsBodies are how many bytes of bodies a node holds at a time: of requests
+	// without credentials, and of merchants, with the sandbox counted apart from production.
 	strangersBodies, merchantsBodies = 32 << 20, 128 << 20
 )
 
-// bodies bounds the memory of what is sent to a node and has not been answered. It counts what
-// has come: who says that much comes, and sends nothing, takes nothing.
+// bodies bounds the memory of request bodies that are not answered yet. It counts received bytes, so a
+// client that announces a large body and sends nothing holds nothing.
 type bodies struct {
 	strangers *limit.Places          // by address
 	merchants map[bool]*limit.Places // by Live
@@ -32,13 +32,12 @@ func newBodies() bodies {
 	}
 }
 
-// StrangersBody counts the body of a request without credentials. The caller leaves when it has
-// been answered.
+// StrangersBody counts the body of a request without credentials. The caller leaves after the reply.
 func (g *Gate) StrangersBody(reply http.Header, r *http.Request) (leave func()) {
 	return g.count(reply, r, g.bodies.strangers, bodyAddress, g.Address(r))
 }
 
-// MerchantsBody counts that of a request with credentials.
+// MerchantsBody counts the body of a request with credentials.
 func (g *Gate) MerchantsBody(reply http.Header, r *http.Request, p base.Principal) (leave func()) {
 	return g.count(reply, r, g.bodies.merchants[p.Live], bodyMerchant, p.Merchant)
 }
@@ -52,26 +51,26 @@ func (g *Gate) count(reply http.Header, r *http.Request, places *limit.Places, k
 	return body.leave
 }
 
-// countedBody takes places for what is read of it.
+// countedBody reserves places for the bytes read from it.
 type countedBody struct {
 	io.ReadCloser
 	reply       http.Header
 	places      *limit.Places
 	owner       string
 	read        int
-	room, taken int // bytes that may be read before more places are needed, and the places
+	room, taken int // bytes that may be read before it needs more places, and the places it holds
 	refused     func()
 }
 
-// Read is for io.Reader.
+// Read implements io.Reader.
 //
-// Errors: rate_limited where there are no more places.
+// Errors: rate_limited if no places are left.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += n
 	for b.read > b.room {
 		if !b.places.Take(b.owner, bodyStep) {
-			b.reply["Retry-After"], b.reply["Connection"] = []string{"1"}, []string{"close"} // or the server waits for the rest
+			b.reply["Retry-After"], b.reply["Connection"] = []string{"1"}, []string{"close"} // or the server waits for the rest of the body
 			b.refused()
 			return 0, limited("too much is being sent at once: wait until some of it has been answered")
 		}

@@ -1,8 +1,8 @@
-// Package gate decides whether a request may come in: it counts requests and credentials that are
-// refused, by merchant and by address, and bounds the bytes that are being sent. It keeps the limits
-// of the API and of the shoppers' pages.
+// Package gate decides whether a request may enter: it counts requests and refused credentials, by merchant
+// and by address, and bounds the bytes in transit. It enforces the limits of the API and of the shoppers'
+// pages.
 //
-// It knows no endpoint, and does not look at what is asked for.
+// It knows no endpoint and does not look at the content of requests.
 package gate
 
 import (
@@ -27,40 +27,39 @@ import (
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
-// Limiter counts requests: in this process, or in a Redis that all nodes share.
-// It never fails.
+// Limiter counts requests: in this process, or in a Redis that all nodes share. It never fails.
 type Limiter interface {
-	// Take takes a token of a bucket, if one is there. Peek only looks.
+	// Take takes a token from a bucket if one is left. Peek only looks.
 	Take(limit.Key, limit.Rule, time.Time) limit.State
 	Peek(limit.Key, limit.Rule, time.Time) limit.State
 }
 
-// Limits is how many requests are taken, and of whom (LIMIT-1, LIMIT-2, LIMIT-3).
-// docs/decisions/limits.md says why they are counted so.
+// Limits are the request limits and whom they apply to (LIMIT-1, LIMIT-2, LIMIT-3).
+// docs/decisions/limits.md explains the counting.
 type Limits struct {
 	Limiter Limiter
-	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment; twice that at once
-	Sandbox int                 // what every merchant has in the sandbox at least
-	Logins  int                 // failed logins a minute, of a key and of an address
-	Poll    time.Duration       // between two reads of one payment; pollBurst at once
-	Open    int                 // requests a second of an address to routes that ask for no credentials
-	Refused int                 // requests a second of an address whose credentials are refused
+	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment; bursts of twice that
+	Sandbox int                 // every merchant's minimum in the sandbox
+	Logins  int                 // failed logins a minute, per key and per address
+	Poll    time.Duration       // minimum time between reads of one payment; bursts of pollBurst
+	Open    int                 // requests a second of an address to routes without credentials
+	Refused int                 // requests a second of an address with refused credentials
 }
 
-// Bursts, as multiples of a second's requests where it is not said otherwise.
+// Bursts, as multiples of a second's requests unless stated otherwise.
 const (
 	tenantBurst  = 2
 	addressBurst = 5
 	pollBurst    = 5 // reads
-	// pageShare is how many requests a shopper's page makes where an API's client
-	// makes one; and many shoppers share the address of their carrier.
+	// pageShare is how many requests a shopper's page makes for each request of an API client. Many
+	// shoppers also share their carrier's address.
 	pageShare = 5
-	// noticeShare is the same of a provider, who tells of many payments from few addresses;
-	// and the addresses of one account may be several.
+	// noticeShare is the same for a provider, which reports many payments from few addresses; an account
+	// may use several addresses.
 	noticeShare, accountShare = 25, 100
 )
 
-// The kinds of buckets. Production's are apart from the sandbox's.
+// The kinds of buckets. Production and the sandbox have separate buckets.
 const (
 	tenantLive, tenantTest = "tenant/production", "tenant/sandbox"
 	pollLive, pollTest     = "payment/production", "payment/sandbox"
@@ -70,14 +69,14 @@ const (
 	refusedAddress         = "refused/address"
 	noticeAddress          = "notice/address"
 	noticeAccount          = "notice/account"
-	// Those of bytes that are being sent (bodies).
+	// Buckets of bytes in transit (bodies).
 	bodyMerchant, bodyAddress = "body/merchant", "body/address"
 )
 
-// Gate knows from where requests come, and keeps the limits, where there are any.
+// Gate knows the origin of requests and enforces the limits, if any.
 type Gate struct {
 	limits              Limits
-	proxies             []netip.Prefix // whose X-Forwarded-For is believed
+	proxies             []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	live, test          map[tenant.Tier]limit.Rule
 	login, poll         limit.Rule
 	open, pages         limit.Rule
@@ -93,7 +92,7 @@ type Gate struct {
 	bodies              bodies
 }
 
-// New returns what keeps the limits; nil lifts them all.
+// New returns a gate that enforces the limits; nil lifts them all.
 func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
 		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
@@ -117,10 +116,10 @@ func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now fu
 // off reports whether there are no limits.
 func (g *Gate) off() bool { return g.limits.Limiter == nil }
 
-// Peer is from where a request came, as far as it can be trusted, for the audit log.
+// Peer is the most trustworthy address of a request's origin, for the audit log.
 func (g *Gate) Peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
 
-// Tenant counts a request of a merchant and tells the merchant how it stands.
+// Tenant counts a merchant's request and writes the bucket's state to the reply.
 //
 // Errors: rate_limited.
 func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) error {
@@ -148,8 +147,7 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) 
 	return nil
 }
 
-// longestID is longer than any id of ours: what is longer is nobody's payment
-// and needs no bucket.
+// longestID is longer than any of our ids: a longer one names no payment and needs no bucket.
 const longestID = 64
 
 // Read counts a read of one payment (LIMIT-3).
@@ -172,7 +170,7 @@ func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
 	return nil
 }
 
-// Stranger counts a request to a route that asks for no credentials.
+// Stranger counts a request to a route without credentials.
 //
 // Errors: rate_limited.
 func (g *Gate) Stranger(reply http.Header, r *http.Request) error {
@@ -182,8 +180,8 @@ func (g *Gate) Stranger(reply http.Header, r *http.Request) error {
 	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
 }
 
-// Notice counts a provider's notification by address, before it is read. The bound is wide:
-// its confirmations are money.
+// Notice counts a provider's notification by address, before it is read. The limit is wide: notifications
+// confirm money.
 //
 // Errors: rate_limited.
 func (g *Gate) Notice(reply http.Header, r *http.Request) error {
@@ -193,8 +191,8 @@ func (g *Gate) Notice(reply http.Header, r *http.Request) error {
 	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take)
 }
 
-// BadNotice counts one that was refused by its account, and returns what to reply. A good one
-// is refused by nobody else's.
+// BadNotice counts a notification that its account refused, and returns the error to reply with. Another
+// account's refusals never block a good notification.
 func (g *Gate) BadNotice(reply http.Header, account string, refusal error) error {
 	if g.off() || len(account) > longestID {
 		return refusal
@@ -205,7 +203,7 @@ func (g *Gate) BadNotice(reply http.Header, account string, refusal error) error
 	return refusal
 }
 
-// Strangers counts the requests to what asks for no credentials.
+// Strangers counts requests to routes without credentials.
 func (g *Gate) Strangers(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := g.Stranger(w.Header(), r); err != nil {
@@ -216,7 +214,7 @@ func (g *Gate) Strangers(next http.Handler, refuse func(http.ResponseWriter, *ht
 	})
 }
 
-// Pages counts the requests of shoppers' browsers by address.
+// Pages counts requests of shoppers' browsers by address.
 func (g *Gate) Pages(next http.Handler) http.Handler {
 	if g.off() {
 		return next
@@ -230,10 +228,9 @@ func (g *Gate) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// Guess looks credentials up. Those that are refused are counted, and the refusal is told, or
-// rate_limited where the address has used up its own. An address that has sends no raw key
-// to the database, but for those that this node has seen good: they may share the address with
-// somebody else.
+// Guess looks credentials up. It counts refused ones and returns the refusal, or rate_limited if the
+// address is over its limit. Such an address sends no raw key to the database, except keys that this node
+// has accepted before: their owner may share the address with an attacker.
 //
 // Errors: look's own, rate_limited.
 func (g *Gate) Guess(reply http.Header, r *http.Request, credential string, look func() error) error {
@@ -251,9 +248,8 @@ func (g *Gate) Guess(reply http.Header, r *http.Request, credential string, look
 	return g.Refuse(reply, r, look())
 }
 
-// Refuse counts credentials that were refused, and returns what to reply: the
-// refusal itself, or rate_limited where the address has used up its own. Other
-// errors are not counted.
+// Refuse counts refused credentials and returns the error to reply with: the refusal itself, or
+// rate_limited if the address is over its limit. It does not count other errors.
 func (g *Gate) Refuse(reply http.Header, r *http.Request, refusal error) error {
 	if g.off() || !wire.Unauthorized(refusal) {
 		return refusal
@@ -264,10 +260,9 @@ func (g *Gate) Refuse(reply http.Header, r *http.Request, refusal error) error {
 	return refusal
 }
 
-// Try makes an attempt to log in. Only failures are counted, of the address and
-// of the key. An address that has used up its own is not let in before they
-// come back. A key is: its publishable half is no secret, and anybody could
-// lock its owner out. There, failures are told as rate_limited.
+// Try makes a login attempt. It counts only failures, by address and by key. An address over its limit must
+// wait until tokens return. A key over its limit may still log in: its publishable half is no secret, and
+// anybody could lock its owner out. For such a key, failures are reported as rate_limited.
 func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func() error) error {
 	if g.off() {
 		return login()
@@ -282,7 +277,7 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 	if !wire.Unauthorized(refusal) {
 		return refusal
 	}
-	sum := sha256.Sum256([]byte(apiKey)) // it may be long, and a secret by mistake
+	sum := sha256.Sum256([]byte(apiKey)) // it may be long, or a secret sent by mistake
 	byKey := g.ofAddress(reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
 	byAddress := g.ofAddress(reply, loginAddress, address, g.login, g.limits.Limiter.Take)
 	if err := errors.Join(byAddress, byKey); err != nil {
@@ -291,17 +286,17 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 	return refusal
 }
 
-// trying waits until an address may have one more attempt under way: as many as it may have
-// failures yet. The caller leaves once the failure is counted.
+// trying waits until an address may start another attempt: it may run as many as it has failures left. The
+// caller leaves once the failure is counted.
 //
-// Errors: rate_limited where the address has used up its own.
+// Errors: rate_limited if the address is over its limit.
 func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Rule) (leave func(), err error) {
 	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
 		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
 		if !s.OK {
 			return 0
 		}
-		return s.Left + 1 // it tells what a Take would leave
+		return s.Left + 1 // Peek returns what a Take would leave
 	})
 	if err != nil {
 		return nil, err
@@ -316,8 +311,8 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 	return leave, nil
 }
 
-// ofAddress asks a bucket of somebody who is not a known merchant. The reply
-// tells of it only when it is empty.
+// ofAddress queries the bucket of an unknown caller. The reply shows the bucket's state only when it is
+// empty.
 func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
 	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
 	if s.OK {
@@ -328,7 +323,7 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule,
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
 
-// Address is whom a request without a known merchant is counted under.
+// Address is the key under which a request without a known merchant is counted.
 func (g *Gate) Address(r *http.Request) string {
 	peer := web.Peer(r, g.proxies)
 	if !g.off() && len(g.proxies) == 0 && r.Header["X-Forwarded-For"] != nil && g.toldOfForwarded.CompareAndSwap(false, true) {
@@ -338,8 +333,8 @@ func (g *Gate) Address(r *http.Request) string {
 	return web.Subscriber(peer)
 }
 
-// tell writes how a bucket stands. The names are kept as they are documented,
-// not as net/http would spell them; they have no case.
+// tell writes a bucket's state. Header names keep their documented spelling, not that of net/http; case
+// does not matter.
 func tell(reply http.Header, s limit.State) {
 	v := []string{strconv.Itoa(s.Limit), strconv.Itoa(s.Left), wholeSeconds(s.Full)}
 	reply["RateLimit-Limit"], reply["RateLimit-Remaining"], reply["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
@@ -348,7 +343,7 @@ func tell(reply http.Header, s limit.State) {
 	}
 }
 
-// wholeSeconds rounds up: whoever waits so long finds what was promised.
+// wholeSeconds rounds up: a client that waits so long is not too early.
 func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

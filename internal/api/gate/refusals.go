@@ -2,8 +2,7 @@ package gate
 
 import "sync/atomic"
 
-// refusals counts the requests that were refused, by the kind of the bucket that was empty. The
-// map is never changed.
+// refusals counts refused requests by the kind of the empty bucket. The map is never changed.
 type refusals map[string]*atomic.Int64
 
 func newRefusals() refusals {
@@ -19,8 +18,7 @@ func newRefusals() refusals {
 
 func (r refusals) add(kind string) { r[kind].Add(1) }
 
-// Refusals counts the requests that were refused with 429 since the start, by the kind of the
-// bucket that was empty.
+// Refusals counts requests refused with 429 since the start, by the kind of the empty bucket.
 func (g *Gate) Refusals() map[string]int64 {
 	counts := make(map[string]int64, len(g.refusals))
 	for kind, n := range g.refusals {

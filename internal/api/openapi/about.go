@@ -7,14 +7,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// about says of an operation what does not follow from its types: what it
-// does, the codes that are its own, what a request looks like.
+// about describes what an operation's types do not show: what it does, its own codes, a sample request.
 type about struct {
 	text    string // Markdown: paragraphs, lists, code
-	replies string // what comes back; empty: the status's name
+	replies string // what it returns; empty: the status's name
 	codes   []problem.Code
-	body    []sample // none: composed from the schema
-	anyShop bool     // a whole merchant's credentials will do
+	body    []sample // nil: composed from the schema
+	anyShop bool     // accepts a whole merchant's credentials
 }
 
 // sample is one example of a request.
@@ -27,7 +26,7 @@ func aboutOf(method, path string) about {
 	return abouts[strings.ToUpper(method)+" "+canonical(path)]
 }
 
-// canonical is the path of what an alias stands for, which behaves identically.
+// canonical is the path that an alias stands for. Both behave identically.
 func canonical(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/transactions"); ok {
 		return "/payments" + rest
@@ -50,8 +49,8 @@ var (
 	}
 )
 
-// abouts has a line for every operation, by method and path; an alias shares
-// that of what it stands for.
+// abouts has a line for every operation, by method and path; an alias shares the line of its canonical
+// path.
 var abouts = map[string]about{
 	"POST /auth/token": {
 		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
@@ -304,7 +303,7 @@ var abouts = map[string]about{
 	},
 }
 
-// tagTexts are the parts of the API in the order of reading.
+// tagTexts are the sections of the API in reading order.
 var tagTexts = []struct{ name, text string }{
 	{"Authentication", "Exchange a key pair for tokens."},
 	{"Merchant", "Who you are, and your balance."},
@@ -335,7 +334,7 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
 
-// eventTexts say when each event fires (EVT-1, EVT-5).
+// eventTexts say when each event is sent (EVT-1, EVT-5).
 var eventTexts = map[hook.EventType]string{
 	hook.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
 	hook.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
@@ -355,7 +354,7 @@ var eventTexts = map[hook.EventType]string{
 	hook.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
 }
 
-// deliveryHeaders are those of each delivery (HOOK-9).
+// deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
 	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
 		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",

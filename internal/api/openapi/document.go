@@ -1,6 +1,5 @@
-// Package openapi makes the OpenAPI document that is published, from the types that requests are
-// read into and from what is written here of each operation, event and error: texts, codes and
-// examples.
+// Package openapi makes the published OpenAPI document from the request types and from the texts here: each
+// operation, event and error with codes and examples.
 //
 // It registers no operation and answers no request.
 package openapi
@@ -23,15 +22,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Credentials is what an operation asks for.
+// Credentials are what an operation requires.
 type Credentials struct {
 	Any    bool // an Authorization header
-	Secret bool // of no publishable key
+	Secret bool // no publishable key
 }
 
-// Publish returns what makes the document of the operations that were registered. It is a copy:
-// what requests are validated against is looser, because clamped and coded values must pass it;
-// mend says in the copy what becomes of that. needs is asked by operation id.
+// Publish returns the function that makes the document of the registered operations. The document is a
+// copy. The one that validates requests is looser, because clamped and coded values must pass it; mend
+// tightens the copy. needs is called with an operation id.
 func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(paths, schemas map[string]any)) func() ([]byte, error) {
 	webhooks(doc)
 	return func() ([]byte, error) {
@@ -48,9 +47,8 @@ func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(pat
 	}
 }
 
-// document is the OpenAPI document on its way to being published. It says of
-// every operation, those of tomorrow included, what huma cannot: headers,
-// errors and examples follow from an operation's form and its line in abouts.
+// document is the OpenAPI document before it is published. It completes every operation, also future ones:
+// headers, errors and examples follow from an operation's form and its line in abouts.
 type document struct {
 	tree     map[string]any
 	registry huma.Registry
@@ -61,10 +59,10 @@ type document struct {
 // object is a node of the document; nil where there is none.
 type object = map[string]any
 
-// methods are an operation's in a path item, in the order of reading.
+// methods are a path item's methods in reading order.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// operation is one operation of the document with what it follows from.
+// operation is one operation of the document with its sources.
 type operation struct {
 	path, method string
 	node         object
@@ -74,7 +72,7 @@ type operation struct {
 
 func (o operation) id() string { id, _ := o.node["operationId"].(string); return id }
 
-// under returns the object below a node, made where there is none.
+// under returns the object below a node and creates it if needed.
 func under(node object, key string) object {
 	below, ok := node[key].(object)
 	if !ok {
@@ -95,7 +93,7 @@ func (d document) schema(name string) object {
 	return node
 }
 
-// operations lists every operation, in the order of paths.
+// operations lists every operation, sorted by path.
 func (d document) operations() (all []operation) {
 	paths := under(d.tree, "paths")
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -146,7 +144,7 @@ func (d document) complete() {
 	d.prune()
 }
 
-// introduce says what the document is about.
+// introduce writes the document's introduction.
 func (d document) introduce() {
 	info := under(d.tree, "info")
 	info["title"], info["version"], info["description"] = "Cascada", view.APIVersion, introduction
@@ -186,8 +184,8 @@ func (d document) introduce() {
 	d.tree["x-error-codes"] = all
 }
 
-// schemas says of each component what its Go type knows and huma's schema does
-// not: the order of the fields, the values of an enumeration, what may be null.
+// schemas adds to each component what its Go type knows and huma's schema does not: the order of fields,
+// enum values, nullability.
 func (d document) schemas() {
 	for name := range d.components("schemas") {
 		node := d.schema(name)
@@ -206,16 +204,16 @@ func (d document) schemas() {
 			}
 			order = append(order, field)
 			target, base := property, f.Type
-			if base.Kind() == reflect.Slice && property["items"] != nil { // a Payload is none of JSON's arrays
+			if base.Kind() == reflect.Slice && property["items"] != nil { // a Payload is not a JSON array
 				target, base = under(property, "items"), base.Elem()
 			}
 			if base.Kind() == reflect.Pointer {
 				base = base.Elem()
 			}
-			if list := wire.Values(base); list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // whose states are of any object
+			if list := wire.Values(base); list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // their states are those of any object
 				target["enum"] = list
 			}
-			// Huma lists the values of what may be null without it.
+			// Huma lists an enum's values without null.
 			kinds, _ := property["type"].([]any)
 			if values, ok := property["enum"].([]any); ok && slices.Contains(kinds, any("null")) && !slices.Contains(values, nil) {
 				property["enum"] = append(slices.Clone(values), nil)
@@ -223,7 +221,7 @@ func (d document) schemas() {
 			if base == reflect.TypeFor[money.Currency]() {
 				target["pattern"], target["description"] = "^[A-Z]{3}$", "ISO 4217"
 			}
-			// Huma has no way to say that a reference may be null.
+			// Huma cannot say that a reference may be null.
 			if f.Type.Kind() == reflect.Pointer && property["$ref"] != nil && options != "omitempty" && options != "omitzero" {
 				properties[field] = object{"anyOf": []any{object{"$ref": property["$ref"]}, object{"type": "null"}}}
 			}
@@ -245,7 +243,7 @@ func (d document) parameters(o operation) {
 		switch param["name"] {
 		case wire.OlderCursor:
 			param["deprecated"] = true
-			param["x-go-name"] = "OlderStartingAfter" // Go's generators make one name of both spellings
+			param["x-go-name"] = "OlderStartingAfter" // Go generators give both spellings one name
 		case "limit":
 			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
 		case "offset":
@@ -264,8 +262,7 @@ func (d document) parameters(o operation) {
 	o.node["parameters"] = append(parameters, object{"$ref": "#/components/parameters/ServiceVersion"}, object{"$ref": "#/components/parameters/Strict"})
 }
 
-// bodies shows what a request looks like. A handler that wants the raw body
-// takes JSON all the same.
+// bodies adds sample requests. A handler that reads the raw body accepts JSON too.
 func (d document) bodies(o operation) {
 	body, _ := o.node["requestBody"].(object)
 	if body == nil {
@@ -284,11 +281,11 @@ func (d document) bodies(o operation) {
 	media["example"] = d.compose(under(media, "schema"), "", "")
 }
 
-// replies completes what an operation answers when it succeeds.
+// replies completes the successful replies of an operation.
 func (d document) replies(o operation) {
 	responses := under(o.node, "responses")
 	for status, r := range responses {
-		// Huma lists its own statuses; ours are added by errors.
+		// Huma lists its own error statuses; errors adds ours.
 		if n, err := strconv.Atoi(status); err != nil || n >= 400 {
 			delete(responses, status)
 			continue
@@ -313,7 +310,7 @@ func (d document) replies(o operation) {
 	}
 }
 
-// addHeaders tells of the headers that a reply carries.
+// addHeaders adds the headers of a reply.
 func (d document) addHeaders(o operation, response object) {
 	headers := under(response, "headers")
 	for _, name := range []string{"X-Request-Id", "Service-Version", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
@@ -352,7 +349,7 @@ func (d document) events() {
 		for path, value := range eventSamples[hook.EventType(name)] {
 			set(example, path, value)
 		}
-		example["createdAt"] = max(happened(example["data"]), sampleTime) // what it tells of has happened
+		example["createdAt"] = max(happened(example["data"]), sampleTime) // after what it reports
 		if hook.EventType(name) == hook.SessionExpired {
 			example["createdAt"] = dayLater
 		}
@@ -383,7 +380,7 @@ func (d document) prune() {
 	}
 }
 
-// generic is a node as encoding/json reads it: no typed slices.
+// generic converts a node to the types of encoding/json: no typed slices.
 func generic(node any) any {
 	text, err := json.Marshal(node)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// webhooks adds what is sent to endpoints. Generators drop what no operation refers to before they
-// read webhooks: GET /events refers to it all.
+// webhooks adds the events that endpoints receive. Generators drop schemas without an operation before they
+// read webhooks; GET /events refers to all of them.
 func webhooks(doc *huma.OpenAPI) {
 	doc.Webhooks = map[string]*huma.PathItem{}
 	var objects []*huma.Schema
@@ -43,7 +43,7 @@ func eventItem(doc *huma.OpenAPI, e hook.EventType) *huma.PathItem {
 	}}
 }
 
-// eventObject is what an event is about, nil where that has no shape yet (EVT-11, EVT-12).
+// eventObject is the object of an event, nil if that has no shape yet (EVT-11, EVT-12).
 func eventObject(e hook.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
@@ -62,7 +62,7 @@ func eventObject(e hook.EventType) reflect.Type {
 	return nil
 }
 
-// camel is a name_with_underscores as a NameWithout.
+// camel turns name_with_underscores into NameWithUnderscores.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {

@@ -11,11 +11,10 @@ import (
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
-// Examples of replies and events are composed from their schemas, so that each
-// has exactly the fields that the document promises: a property is what
-// samples has under "Schema.property" or "property", else the example, the
-// first value of the enumeration or a value of the type in its schema. Optional
-// properties are left out unless samples has them under "Schema.property".
+// Examples of replies and events are composed from their schemas, so that each has exactly the fields that
+// the document promises. A property's value is the sample under "Schema.property" or "property", else the
+// example, the first enum value or a value of the type in its schema. Optional properties appear only if
+// samples has them under "Schema.property".
 
 // parse reads a JSON literal of this package.
 func parse(text string) any {
@@ -26,8 +25,8 @@ func parse(text string) any {
 	return v
 }
 
-// compose returns an example of a schema. parent and name say which property
-// of which component it is of; both are empty for a whole body.
+// compose returns an example of a schema. parent and name locate it: the component and its property, both
+// empty for a whole body.
 func (d document) compose(schema object, parent, name string) any {
 	if ref, ok := schema["$ref"].(string); ok {
 		component := strings.TrimPrefix(ref, "#/components/schemas/")
@@ -90,7 +89,7 @@ func (d document) property(schema object, component, name string) any {
 		return sample
 	}
 	if examples := list(schema["examples"]); len(examples) > 0 && typeOf(schema) == "string" && schema["format"] == nil {
-		return examples[0] // of this property, where that of a number is of every amount
+		return examples[0] // of this property; a number's example stands for every amount
 	}
 	if sample, ok := samples[name]; ok && fits(sample, schema) {
 		return sample
@@ -101,8 +100,7 @@ func (d document) property(schema object, component, name string) any {
 	return d.compose(schema, component, name)
 }
 
-// fits reports whether a sample may stand for a property: the same word may
-// name things of different types.
+// fits reports whether a sample suits a property: one name may stand for different types.
 func fits(sample any, schema object) bool {
 	if values := list(schema["enum"]); len(values) > 0 && sample != nil {
 		return slices.Contains(values, sample)
@@ -158,16 +156,15 @@ func set(example object, path string, value any) {
 }
 
 const (
-	sampleTime = "2026-11-21T12:00:00.000Z" // the payment is made
+	sampleTime = "2026-11-21T12:00:00.000Z" // when the payment is made
 	paidTime   = "2026-11-21T12:03:10.000Z"
-	closedTime = "2026-11-23T12:05:00.000Z" // its settlement is closed, what was taken out arrives
+	closedTime = "2026-11-23T12:05:00.000Z" // when its settlement closes and the withdrawal arrives
 	dayLater   = "2026-11-22T12:00:00.000Z"
 	weekLater  = "2026-11-28T12:00:00.000Z"
 	suffix     = "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"
 )
 
-// samples are the values of examples: one PIX payment of 25.50 USD, and what
-// came of it.
+// samples are the example values: one PIX payment of 25.50 USD and its consequences.
 var samples = map[string]any{
 	"id": "TXN-" + suffix, "transactionId": "TXN-" + suffix, "merchantId": "mer_" + suffix, "shopId": "shp_" + suffix,
 	"subscriptionId": "wh_" + suffix, "eventId": "evt_" + suffix + "-1", "claimId": "CLM-" + suffix, "refundId": "CLM-" + suffix,
@@ -251,7 +248,7 @@ var samples = map[string]any{
 // eventOrder is the order of an event's fields (EVT-8).
 var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
 
-// eventSamples is how the events' examples differ.
+// eventSamples are the differences of the events' examples.
 var eventSamples = map[hook.EventType]object{
 	hook.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
 	hook.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
@@ -284,7 +281,7 @@ var eventSamples = map[hook.EventType]object{
 	},
 }
 
-// replySamples is how the examples of replies differ, by method and path.
+// replySamples are the differences of the replies' examples, by method and path.
 var replySamples = map[string]object{
 	"POST /payments/{id}/cancel": {
 		"status": "failed", "refundableAmountLocal": 0, "failure": object{"code": "canceled", "declineCode": nil, "message": "the shop canceled the payment"},
@@ -300,7 +297,7 @@ var replySamples = map[string]object{
 	"POST /settlements/{id}/simulate": {"status": "paid", "paidAt": "2026-11-23T12:06:00.000Z"},
 }
 
-// tell says what the events of an example are about: their type leaves it open.
+// tell states the object of an example's events: their type leaves it open.
 func (d document) tell(example any) {
 	body, _ := example.(object)
 	for _, row := range append(list(body["data"]), body) {
@@ -313,7 +310,7 @@ func (d document) tell(example any) {
 	}
 }
 
-// happened is the latest time in an example that is not one to come.
+// happened is the latest past time in an example.
 func happened(v any) (latest string) {
 	switch t := v.(type) {
 	case object:
@@ -332,7 +329,7 @@ func happened(v any) (latest string) {
 	return latest
 }
 
-// parameterExample is what a path or query parameter looks like.
+// parameterExample is an example of a path or query parameter.
 func parameterExample(o operation, name string) (any, bool) {
 	if name == "id" {
 		for prefix, id := range map[string]string{

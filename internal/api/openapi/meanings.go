@@ -5,14 +5,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// explanation is what the document tells of a code: what it means, and what
-// its example has beside that.
+// explanation describes a code in the document: its meaning, and the extra fields of its example.
 type explanation struct {
 	meaning string
 	param   string
 	decline string
 	details string // JSON
-	apart   string // of a code that no endpoint lists: where it is met
+	apart   string // where a code occurs that no endpoint lists
 }
 
 const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`

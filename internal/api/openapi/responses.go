@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
-// replyHeader is a header of our replies.
+// replyHeader is a header of replies.
 type replyHeader struct {
 	kind    string // of JSON Schema
 	doc     string
@@ -20,7 +20,7 @@ type replyHeader struct {
 
 func (h replyHeader) schema() object { return object{"type": h.kind} }
 
-// replyHeaders are all of them (ERR-28, IDEM-10, LIMIT-4, VER-5).
+// replyHeaders are all reply headers (ERR-28, IDEM-10, LIMIT-4, VER-5).
 var replyHeaders = map[string]replyHeader{
 	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Quote it when you contact support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	"Service-Version":      {"string", "The version of the API that replied.", "2026-11-21"},
@@ -60,7 +60,7 @@ func (o operation) derived() (codes []problem.Code) {
 	return codes
 }
 
-// resources are what a path's ids name, with the code of one that is not there.
+// resources are what the ids in paths name, each with the code for a missing one.
 var resources = []struct {
 	prefix string
 	code   problem.Code
@@ -80,7 +80,7 @@ var resources = []struct {
 	{"/sandbox/kyc/{", problem.NotFound},
 }
 
-// errors adds the errors of an operation, one response a status.
+// errors adds the errors of an operation, one response per status.
 func (d document) errors(o operation, named responseNames) {
 	byStatus := map[int][]problem.Code{}
 	for _, code := range append(o.derived(), o.about.codes...) {
@@ -103,11 +103,10 @@ func (d document) errors(o operation, named responseNames) {
 	}
 }
 
-// responseNames are the names of error responses that are alike.
+// responseNames are the names of identical error responses.
 type responseNames map[string]string
 
-// invent names a response: after its code where it has one, else after the
-// first operation that has it.
+// invent names a response: after its code if it has one, else after the first operation that uses it.
 func (n responseNames) invent(key string, o operation, status int, codes []problem.Code) string {
 	name := camel(o.id()) + strconv.Itoa(status)
 	if len(codes) == 1 {
@@ -143,7 +142,7 @@ func (d document) errorResponse(o operation, status int, codes []problem.Code) o
 	return response
 }
 
-// errorSample is what an error looks like.
+// errorSample is an example of an error.
 func errorSample(code problem.Code) object {
 	e := explanations[code]
 	sample := object{"code": string(code), "type": wire.Of(code).Kind, "message": e.meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}

@@ -1,7 +1,7 @@
-// Package base is what every noun of the store stands on: a database with its statements, reads of one row or
-// many, leases of due work with their quarantine, and what readers are told by errors.
+// Package base is what every noun of the store builds on: a database with its statements, reads of one row
+// or many, leases of due work with their quarantine, and the errors that readers get.
 //
-// It knows no noun, and no change is written by it: that is done by the queue of changes.
+// It knows no noun and writes no change: the queue of changes does that.
 package base
 
 import (
@@ -16,16 +16,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// Base is what every noun reads by: a database, the statements in its words, and what opens texts
-// that are encrypted.
+// Base is what every noun reads with: a database, its statements, and the cipher of encrypted texts.
 type Base struct {
 	DB        engine.DB
 	Log       *slog.Logger
-	Texts     map[string]string // a query's text for the engine; of the process, never written
+	Texts     map[string]string // a query's text for the engine; process-wide, read-only
 	Personal  table.Personal
-	Clocked   atomic.Bool  // some test clock was moved
-	InCompany atomic.Bool  // several merchants write
-	RolledUp  atomic.Int64 // the days before it are in the counters of all days
+	Clocked   atomic.Bool  // a test clock was moved
+	InCompany atomic.Bool  // several merchants are writing
+	RolledUp  atomic.Int64 // days before it are in the counters of all days
 }
 
 // PrepareAll checks every statement of the package against the database.
@@ -43,22 +42,22 @@ func (b *Base) PrepareAll(ctx context.Context) error {
 	return nil
 }
 
-// LongRead is how long what an operator asks for may take who reads whole tables: a
-// statement has eight seconds where nobody says otherwise.
+// LongRead is the timeout of an operator's reads of whole tables. Other statements have a default of eight
+// seconds.
 const LongRead = 24 * time.Hour
 
-// Long is for reads of whole tables.
+// Long returns a context for reads of whole tables.
 func Long(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, LongRead)
 }
 
-// Query runs a reading statement of the package.
+// Query runs one of the package's reading statements.
 func (b *Base) Query(ctx context.Context, text string, args []any, each func(engine.Row) error) error {
 	return b.DB.Query(ctx, b.Text(text), args, each)
 }
 
-// Text is the statement for the engine. One that is not made by statement
-// would escape the test that prepares them all.
+// Text returns a query's text for the engine. A query must be made with Statement, or the test that
+// prepares them all would miss it.
 func (b *Base) Text(query string) string {
 	text, ok := b.Texts[query]
 	if !ok {
@@ -67,7 +66,7 @@ func (b *Base) Text(query string) string {
 	return text
 }
 
-// One reads a single row or fails with ErrNotFound.
+// One reads a single row, or fails with ErrNotFound.
 func One[T any](ctx context.Context, b *Base, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
 	var got T
 	found := false
@@ -93,7 +92,7 @@ func Many[T any](ctx context.Context, b *Base, text string, scan func(engine.Row
 	return list, err
 }
 
-// AtMost reads all rows, which are limit at most, each into its place in the list.
+// AtMost reads all rows, limit at most, each straight into its place in the list.
 func AtMost[T any](ctx context.Context, b *Base, limit int, text string, read func(engine.Row, *T) error, args ...any) ([]T, error) {
 	var list []T
 	err := b.Query(ctx, text, args, func(r engine.Row) error {
@@ -106,18 +105,18 @@ func AtMost[T any](ctx context.Context, b *Base, limit int, text string, read fu
 	return list, err
 }
 
-// ScanInt reads a number, which is the only column.
+// ScanInt reads a number, the only column.
 func ScanInt(r engine.Row) (n int64, err error) {
 	err = r.Scan(&n)
 	return n, err
 }
 
-// ScanID reads a text, which is the only column.
+// ScanID reads a text, the only column.
 func ScanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
 var idColumns = engine.ParseColumns("id TEXT")
 
-// IDs are the arguments of a statement about rows: {rows: id TEXT}.
+// IDs are the arguments of a statement with {rows: id TEXT}.
 func (b *Base) IDs(list []string) []any {
 	r := engine.NewRows(b.DB.Dialect(), idColumns, len(list))
 	for _, id := range list {
@@ -126,11 +125,11 @@ func (b *Base) IDs(list []string) []any {
 	return r.Args()
 }
 
-// ApplySlowly is apply for what several nodes do by themselves, where nobody waits for a second
-// trip: it looks at what the steps got before it commits, so that the later of two leaves no error
-// in PostgreSQL's log.
+// ApplySlowly is Apply for background work that several nodes do, where a second round trip does not
+// matter: it checks the steps' rows before it commits, so the slower node leaves no error in PostgreSQL's
+// log.
 //
-// Errors: those of apply.
+// Errors: those of Apply.
 func ApplySlowly(ctx context.Context, db engine.DB, steps []engine.Step) error {
 	steps, got := slices.Clone(steps), make([]int, len(steps))
 	for i := range steps {

@@ -11,21 +11,20 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// Duty is a table of work that comes due. Its rows have id, merchant, live and
-// due_at; the times of a sandbox merchant whose test clock was moved are in
-// that clock (SBX-12), so they are leased by statements of their own.
+// Duty is a table of due work. Its rows have id, merchant, live and due_at. The times of a sandbox merchant
+// with a moved test clock are in that clock (SBX-12), so separate statements lease those rows.
 type Duty struct {
-	Name    string // as a gauge calls it
-	plain   string // leases what the service's clock makes due
-	clocked string // leases what a test clock makes due
+	Name    string // the gauge's name for it
+	plain   string // leases rows that are due by the service's clock
+	clocked string // leases rows that are due by a test clock
 	Oldest  string
-	// What is done about a row that cannot be read.
+	// How to handle a row that cannot be read.
 	setAside, keep, forget, Stuck string
-	Next                          string // when the service's clock makes the next row due
-	OnClock                       string // when a test clock does, in the service's clock
+	Next                          string // when the next row is due by the service's clock
+	OnClock                       string // when one is due by a test clock, in the service's clock
 }
 
-// NewDuty makes the statements. open selects the rows that wait, from d.
+// NewDuty makes the statements. open is the condition for waiting rows of d.
 func NewDuty(name, table, open, columns string) Duty {
 	d := Duty{
 		Name: name,
@@ -46,11 +45,11 @@ SELECT '` + name + `', d.id, CAST($2 AS TEXT), CAST($3 AS BIGINT), d.due_at FROM
 ON CONFLICT (work, id) DO UPDATE SET reason = excluded.reason, due_at = excluded.due_at`,
 		forget: `DELETE FROM quarantined WHERE work = '` + name + `' AND id <> $1
   AND NOT EXISTS (SELECT 1 FROM ` + table + ` AS d WHERE d.id = quarantined.id AND d.due_at = quarantined.due_at)`,
-		// Whoever reads it after all moves its time.
+		// Whoever can read the row moves its time.
 		Stuck: `SELECT q.work, q.id, q.reason, q.since FROM quarantined AS q JOIN ` + table + ` AS d ON d.id = q.id AND d.due_at = q.due_at
 WHERE q.work = '` + name + `'`,
 		Oldest: `SELECT '` + name + `', coalesce(min(d.due_at), 0) FROM ` + table + ` AS d WHERE ` + open + ` AND NOT ` + OnClock,
-		// The first of an index, not the least of a table.
+		// Reads the first entry of an index, not the minimum of a table.
 		Next: `SELECT '` + name + `' AS kind, d.due_at AS due FROM ` + table + ` AS d WHERE ` + open + ` AND d.due_at > 0 AND NOT ` + OnClock + `
   ORDER BY d.due_at LIMIT 1`,
 		OnClock: `SELECT '` + name + `' AS kind, (SELECT d.due_at FROM ` + table + ` AS d
@@ -62,12 +61,12 @@ WHERE q.work = '` + name + `'`,
 	return d
 }
 
-// OnClock tells the rows whose due time is in a merchant's test clock.
+// OnClock is true of rows whose due time is in a merchant's test clock.
 const OnClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
 
-// Lease takes at most limit rows that are due, and as many that a test clock
-// makes due; nobody else gets them before until, in the row's clock. A row that each
-// cannot read is set aside and holds up no other.
+// Lease leases at most limit due rows, and as many that are due by a test clock. Nobody else gets them
+// before until, in the row's clock. A row that each cannot read is quarantined and does not block the
+// others.
 func (b *Base) Lease(ctx context.Context, d Duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{table.Micros(now), table.Micros(until), limit}
 	var bad unreadable
@@ -81,7 +80,7 @@ func (b *Base) Lease(ctx context.Context, d Duty, now, until time.Time, limit in
 	return errors.Join(err, b.quarantine(ctx, d, now, bad))
 }
 
-// Leased takes rows of a duty that are due.
+// Leased leases due rows of a duty.
 func Leased[T any](ctx context.Context, b *Base, d Duty, scan func(engine.Row) (T, error), now, until time.Time, limit int) ([]T, error) {
 	var list []T
 	err := b.Lease(ctx, d, now, until, limit, func(r engine.Row) error {
@@ -94,8 +93,8 @@ func Leased[T any](ctx context.Context, b *Base, d Duty, scan func(engine.Row) (
 	return list, err
 }
 
-// quarantine sets rows aside that cannot be read, and keeps that for the gauge and for
-// Check. The log has a line a lease.
+// quarantine sets aside rows that cannot be read, and records them for the gauge and for Check. It logs one
+// line per lease.
 func (b *Base) quarantine(ctx context.Context, d Duty, now time.Time, bad unreadable) error {
 	b.Log.Error("rows of due work cannot be read and are set aside; cascada check names them", "work", d.Name, "rows", len(bad),
 		"first", bad[0].id, "error", bad[0].reason, "again in", quarantinePause)
@@ -113,25 +112,24 @@ func (b *Base) quarantine(ctx context.Context, d Duty, now time.Time, bad unread
 	return nil
 }
 
-// quarantinePause is how long a row that cannot be read is left alone before it is
-// looked at again: whoever mends it, or brings a program that can read it, has to do
-// nothing more.
+// quarantinePause is how long an unreadable row rests before the next try. After a fix of the row or a
+// newer program, nothing else needs to be done.
 const quarantinePause = time.Hour
 
-// maxReason bounds what is kept of why a row cannot be read.
+// maxReason bounds the stored reason why a row cannot be read.
 const maxReason = 300
 
-// unread is a row that could not be read, and why.
+// unread is a row that cannot be read, and why.
 type unread struct {
 	id     string
 	reason error
 }
 
-// unreadable are rows of one lease.
+// unreadable are the unreadable rows of one lease.
 type unreadable []unread
 
-// skipped goes on after a row that each cannot read. Every lease returns the row's id
-// first; a row that does not even tell that ends it.
+// skipped continues after a row that each cannot read. Every lease returns the row's id first; if even the
+// id cannot be read, the lease ends.
 func (u *unreadable) skipped(each func(engine.Row) error) func(engine.Row) error {
 	return func(r engine.Row) error {
 		named := &namedRow{Row: r}
@@ -144,17 +142,17 @@ func (u *unreadable) skipped(each func(engine.Row) error) func(engine.Row) error
 	}
 }
 
-// namedRow remembers the id of a row that is scanned.
+// namedRow remembers the id of the scanned row.
 type namedRow struct {
 	engine.Row
 	id string
 }
 
-// Scan is for row.
+// Scan implements Row.
 func (n *namedRow) Scan(into ...any) error {
 	err := n.Row.Scan(into...)
 	if id, ok := into[0].(*string); ok {
-		n.id = *id // also where a later column failed
+		n.id = *id // also if a later column failed
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// What is told of rows and changes. The package store, which callers import, says what each means.
+// Errors about rows and changes. Package store, which callers import, documents each.
 var (
 	ErrNotFound           = errors.New("not found")
 	ErrStale              = errors.New("changed since it was read")

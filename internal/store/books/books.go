@@ -28,7 +28,7 @@ var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
 		table.Word(f, "kind!", &t.Kind)
 		f.Text("payment!", &t.Payment)
 		f.Text("claim!", &t.Claim)
-		f.Number("amount_local!", &t.Local.Minor) // a memo: "" is its currency where there is none
+		f.Number("amount_local!", &t.Local.Minor) // a memo; the currency is "" without one
 		table.Word(f, "currency_local!", &t.Local.Currency)
 		f.Time("at!", &t.At)
 		f.Converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
@@ -38,8 +38,8 @@ var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
 	},
 })
 
-// A row of balances has a column per account, and how many movements they are. BalanceColumns are those that
-// are read, of balances AS b.
+// A row of balances has a column per account, and the number of movements. BalanceColumns are the columns
+// to read, of balances AS b.
 var (
 	BalanceSpec = func() string {
 		spec := "merchant TEXT, live BOOLEAN, "
@@ -57,7 +57,7 @@ var (
 	}()
 )
 
-// ScanBalances reads a row of BalanceColumns: amounts in USD cents.
+// ScanBalances reads a row of BalanceColumns, in USD cents.
 func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
 	var t Purse
 	accounts := ledger.Accounts()
@@ -78,7 +78,7 @@ func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
 
 var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
-// Balances reads the merchant's balances; all zero before the first transfer.
+// Balances reads the merchant's balances, in USD cents; all zero before the first transfer.
 func (s *Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := ScanBalances(r)
@@ -90,7 +90,7 @@ func (s *Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balanc
 	return b, err
 }
 
-// postings is a transfer's lines as they are stored: a JSON object.
+// postings is a transfer's lines as stored: a JSON object.
 func postings(t *ledger.Transfer) string {
 	b := make([]byte, 0, 32*len(t.Postings))
 	for i, p := range t.Postings {
@@ -102,7 +102,7 @@ func postings(t *ledger.Transfer) string {
 	return string(append(b, '}'))
 }
 
-// Floats reads all floats, in the order of account and currency.
+// Floats reads all floats, by account and currency.
 func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
 	return base.Many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := ScanBalances(r)
@@ -111,13 +111,13 @@ func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
 	})
 }
 
-// HasTransfer reports whether a transfer was booked.
+// HasTransfer reports whether a transfer is booked.
 func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
 	return len(found) > 0, err
 }
 
-// The owners of floats stand together: 0 follows the slash.
+// Owners of floats form one range of ids: '0' follows '/'.
 var (
 	selectFloats = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)
 
@@ -127,13 +127,12 @@ var (
 // Books are balances and transfers.
 type Books struct{ b *base.Base }
 
-// Booked lists merchants that have books in an environment, by id, from behind
-// one.
+// Booked lists merchants with books in an environment, by id, after one.
 func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
-// Booking is a transfer, as far as it says which payment money moved for.
+// Booking is a transfer with the payment and claim it belongs to.
 type Booking struct {
 	ID      string
 	Payment string
@@ -141,8 +140,8 @@ type Booking struct {
 	At      time.Time
 }
 
-// Bookings lists a merchant's transfers of a kind from a time on and before
-// another, in order of time; of that first time itself from behind a transfer.
+// Bookings lists a merchant's transfers of a kind in the half-open span [from, to), by time. At from itself
+// it starts after a given transfer.
 func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
 	return base.Many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
@@ -153,24 +152,24 @@ func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind l
 }
 
 var (
-	// Who has money moved by providers, from behind a merchant.
+	// Merchants with money moved by providers, after one.
 	selectBooked = engine.Statement(`SELECT merchant FROM balances WHERE live = $1 AND merchant > $2 ORDER BY merchant LIMIT $3`)
 
-	// The index of a merchant's transfers by kind and time is walked: what was paid in
-	// a period is found by when it was paid, however long before it was asked for.
+	// Walks the index of a merchant's transfers by kind and time: a period's captures are found by capture
+	// time, however old the payment is.
 	selectBookings = engine.Statement(`
 SELECT t.id, t.payment, t.claim, t.at FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 AND (t.at > $4 OR t.id > $6)
 ORDER BY t.at, t.id LIMIT $7`)
 )
 
-// Purse is whom a balance belongs to.
+// Purse is the owner of a balance.
 type Purse struct {
 	Merchant string
 	Live     bool
 }
 
-// Compare is the order in which balances are locked.
+// Compare orders purses as balances are locked.
 func (t Purse) Compare(o Purse) int {
 	return cmp.Or(strings.Compare(t.Merchant, o.Merchant), engine.Bit(t.Live)-engine.Bit(o.Live))
 }

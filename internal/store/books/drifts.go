@@ -30,7 +30,7 @@ var ReconciliationsTable = table.Describe(table.Table[pay.Reconciliation]{
 	},
 })
 
-// reconciliationDoc is what no query asks for.
+// reconciliationDoc holds what no query filters by.
 type reconciliationDoc struct {
 	Reports  []string                 `json:"reports,omitempty"`
 	Lines    int                      `json:"lines"`
@@ -89,27 +89,24 @@ SELECT CAST(coalesce(sum(findings), 0) AS BIGINT), CAST(coalesce(sum(amount), 0)
 WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
-// List lists the newest comparisons with providers' reports, of one
-// account or of all.
+// List lists the newest comparisons with providers' reports, of one account or of all.
 func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, limit)
 }
 
-// OpenDrifts lists what comparisons of an account found and no later one took
-// the place of.
+// OpenDrifts lists an account's drifts that no later comparison replaced.
 func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
 	return base.Many(ctx, s.b, selectOpenDrifts, DriftsTable.Scan(s.b.Personal), account)
 }
 
-// Drifted is how many differences from providers' reports a merchant's books
-// have, what they are worth in USD cents, and since when.
+// Drifted counts the drifts of a merchant's books, with their worth in USD cents and since when.
 type Drifted struct {
 	Count int64
 	USD   int64
 	Since time.Time
 }
 
-// Drift reads a merchant's differences that are open.
+// Drift reads a merchant's open drifts.
 func (s *Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted, error) {
 	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64

@@ -14,10 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// selectMovements reads the newest transfers of a merchant, each with the
-// balances of the moment: one statement sees one moment, so what the transfers
-// add up to and the balances agree. There is one index, by kind; each kind
-// gives its newest and the best of them are kept.
+// selectMovements reads a merchant's newest transfers with the current balances in one statement, so that
+// both agree. There is one index, by kind: each kind yields its newest rows, and the newest of all are
+// kept.
 var selectMovements, selectShopMovements = engine.Statement(movementsOf("")), engine.Statement(movementsOf(`, coalesce((SELECT p.shop FROM payments AS p WHERE p.id = t.payment), '')`))
 
 func movementsOf(more string) string {
@@ -39,18 +38,17 @@ SELECT id FROM withdrawals WHERE live = $2 AND shop IN (SELECT s.id FROM shops A
 
 var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merchant = $1 AND live = $2`)
 
-// Movements lists what moved a merchant's balances, newest first, and counts
-// all there is. A page far down costs what stands above it, with a cursor too: a balance is told
-// from the newest one backwards.
+// Movements lists what moved a merchant's balances, newest first, and the total count. The cost grows with
+// the rows above the page, also with a cursor: running balances are computed backwards from the newest.
 //
-// Errors: ErrNotFound where there is no movement that the page is to stand behind.
+// Errors: ErrNotFound if the page's cursor names no movement.
 func (s *Books) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
-	// A transfer has a movement at least, but for a refund of less than a cent.
+	// A transfer has at least one movement, except a refund of less than a cent.
 	for transfers := page.Limit + page.Offset; ; transfers *= 2 {
 		list, found, read, err := movements(ctx, s.b, scope, page, transfers)
 		switch {
@@ -64,8 +62,8 @@ func (s *Books) Movements(ctx context.Context, scope tenant.Scope, page pay.Page
 	}
 }
 
-// movements shows the newest transfers, and says how many it read, and whether the movement that
-// the page stands behind is among them.
+// movements shows the newest transfers. It returns how many it read, and whether they include the cursor's
+// movement.
 func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page pay.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
@@ -98,11 +96,10 @@ func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page pay.P
 	return list, found, read, err
 }
 
-// ShopMovements lists what moved a merchant's balances, newest first, without what is of others
-// of his shops than the scope's: payments, their claims, withdrawals. It looks at the newest
-// transfers, as many as depth says, and counts what it found.
+// ShopMovements lists what moved a merchant's balances, newest first, without the payments, claims and
+// withdrawals of the merchant's other shops. It searches the newest depth transfers and counts its matches.
 //
-// Errors: ErrNotFound where there is no movement that the page is to stand behind.
+// Errors: ErrNotFound if the page's cursor names no movement.
 func (s *Books) ShopMovements(ctx context.Context, scope tenant.Scope, page pay.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
@@ -146,7 +143,7 @@ func (s *Books) ShopMovements(ctx context.Context, scope tenant.Scope, page pay.
 	return list, total, err
 }
 
-// scanMovement reads a transfer and the balances beside it.
+// scanMovement reads a transfer and the balances next to it.
 func scanMovement(r engine.Row) (t ledger.Transfer, b ledger.Balances, err error) {
 	var at int64
 	var text string
@@ -162,8 +159,8 @@ func scanMovement(r engine.Row) (t ledger.Transfer, b ledger.Balances, err error
 	return t, b, err
 }
 
-// rowFunc is a row that some columns have been taken from.
+// rowFunc is a row without some of its columns.
 type rowFunc func(dest ...any) error
 
-// Scan is for row.
+// Scan implements Row.
 func (f rowFunc) Scan(dest ...any) error { return f(dest...) }

@@ -1,5 +1,5 @@
-// Package books reads where money is and where it goes: balances and transfers, settlements, reserves, wallets,
-// withdrawals with their files for banks, and comparisons with reports. It describes their tables.
+// Package books reads where money is and where it goes: balances and transfers, settlements, reserves,
+// wallets, withdrawals with their bank files, and comparisons with reports. It describes their tables.
 //
 // It books nothing: transfers go through the queue of changes.
 package books
@@ -17,7 +17,7 @@ type OfBooks struct {
 	Reconciliations *Reconciliations
 }
 
-// NewBooks are the nouns as they stand in a database.
+// NewBooks returns the nouns of a database.
 func NewBooks(b *base.Base) OfBooks {
 	return OfBooks{
 		Books:           &Books{b},

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// ControlsTable is the table payout_controls.
-// A new row is guarded too: of two operators who set the first limits one looks again.
+// ControlsTable is the table payout_controls. New rows are guarded too: if two operators set the first
+// limits at once, one retries.
 var ControlsTable = table.Describe(table.Table[pay.PayoutControl]{
 	Name:    "payout_controls",
 	Of:      func(c *pay.Change) []pay.PayoutControl { return c.Controls },
@@ -35,8 +35,8 @@ var (
 	selectAllControls = engine.Statement(`SELECT ` + ControlsTable.List + ` FROM payout_controls ORDER BY id`)
 )
 
-// Controls reads what a merchant's withdrawals keep to: its own control and the one of all, as
-// far as there are any.
+// Controls reads the controls that apply to a merchant's withdrawals: the merchant's own and the global
+// one, where they exist.
 func (s *Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
 	return base.Many(ctx, s.b, selectControls, ControlsTable.Scan(s.b.Personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }

@@ -35,10 +35,10 @@ var ReservesTable = table.Describe(table.Table[pay.Reserve]{
 	},
 })
 
-// ReserveDuty is what is due of reserve releases.
+// ReserveDuty is the due reserve releases.
 var ReserveDuty = base.NewDuty("reserve releases", "reserves", "d.due_at > 0", ReservesTable.List)
 
-// Lease takes days whose reserve is due to be released.
+// Lease leases days whose reserve is due for release.
 func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
 	return base.Leased(ctx, s.b, ReserveDuty, ReservesTable.Scan(s.b.Personal), now, until, limit)
 }
@@ -49,8 +49,7 @@ var (
 SELECT ` + ReservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
 
-// ByID reads the reserves of days by id; those that have no row are left
-// out.
+// ByID reads the reserves of days by id. Days without a row are missing.
 func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
 	wanted := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
@@ -64,13 +63,12 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 	return found, err
 }
 
-// Next lists the merchant's days whose reserve is still held, the
-// first to be released first.
+// Next lists the merchant's days with a held reserve, next release first.
 func (s *Reserves) Next(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Reserve, error) {
 	return base.Many(ctx, s.b, listReserves, ReservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
-// LaterKinds is the kinds that settlements claim, without captures, as SQL.
+// LaterKinds are the kinds that settlements collect, without captures, as SQL.
 var LaterKinds = func() string {
 	var list []string
 	for _, k := range pay.SettledKinds()[1:] {
@@ -79,8 +77,7 @@ var LaterKinds = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// What transfers that no settlement has claimed add to the reserve, by the day
-// of their payment's capture.
+// What uncollected transfers add to the reserve, by the day of their payment's capture.
 var (
 	unsettledCaptures = engine.Statement(`
 SELECT t.at - t.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
@@ -98,10 +95,9 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.p
   AND c.at >= $3 AND c.at < $4`)
 )
 
-// Unsettled tells what transfers from since on that no settlement has
-// claimed add to the reserve, in USD cents by day: below zero where refunds
-// gave back of what is settled. Without captures it looks at what came after
-// them alone.
+// Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:
+// USD cents by day, negative where refunds gave back settled money. Without captures it looks only at what
+// came after them.
 func (s *Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
@@ -122,12 +118,11 @@ func (s *Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time
 	return days, nil
 }
 
-// GivenBack is what transfers that no settlement has claimed gave back of a
-// day's reserve, in USD cents.
+// GivenBack returns what uncollected transfers gave back of a day's reserve, in USD cents.
 func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
 }
 
-// Reserves are what is held of a day, and released.
+// Reserves are held and released by day.
 type Reserves struct{ b *base.Base }

@@ -56,7 +56,7 @@ var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
 	},
 })
 
-// settlementDoc is what no query asks for. Times in microseconds UTC.
+// settlementDoc holds what no query filters by. Times in microseconds UTC.
 type settlementDoc struct {
 	Sums     ledger.Balances `json:"sums,omitempty"`
 	Kind     int             `json:"kind,omitempty"` // of the cursor
@@ -96,7 +96,7 @@ var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 		table.Word(f, "type!", &l.Type)
 		f.Text("payment!", &l.Payment)
 		f.Text("claim!", &l.Claim)
-		f.Number("amount_local!", &l.Local.Minor) // a memo: "" is its currency where there is none
+		f.Number("amount_local!", &l.Local.Minor) // a memo; the currency is "" without one
 		table.Word(f, "currency_local!", &l.Local.Currency)
 		f.Time("at!", &l.At)
 		f.Time("day!", &l.Day)
@@ -132,14 +132,13 @@ SELECT ` + tenants.MerchantsTable.ListOf("m") + `, b.live FROM balances AS b JOI
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
 LIMIT $1`)
 
-// Unopened is a merchant with a balance in an environment and no open
-// settlement.
+// Unopened is a merchant with a balance in an environment and no open settlement.
 type Unopened struct {
 	tenant.Merchant
 	Live bool
 }
 
-// Unopened lists merchants who have no open settlement yet.
+// Unopened lists merchants without an open settlement.
 func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
 	scan := tenants.MerchantsTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
@@ -148,11 +147,10 @@ func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, erro
 	}, limit)
 }
 
-// Claimed tells whether a settlement has claimed t.
+// Claimed is true if a settlement has collected t.
 const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 
-// firstUnsettled looks at each kind for its oldest transfer that is not
-// claimed.
+// firstUnsettled looks up the oldest uncollected transfer of each kind.
 var firstUnsettled = engine.Statement(func() string {
 	var parts []string
 	for _, kind := range pay.SettledKinds() {
@@ -163,8 +161,8 @@ var firstUnsettled = engine.Statement(func() string {
 	return "SELECT coalesce(min(at), 0) FROM (\n" + strings.Join(parts, "\nUNION ALL ") + ") AS oldest"
 }())
 
-// FirstUnsettled returns the time of the merchant's oldest transfer from since
-// on that no settlement has claimed; zero where there is none.
+// FirstUnsettled returns the time of the merchant's oldest uncollected transfer from since on; zero for
+// none.
 func (s *Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, since time.Time) (time.Time, error) {
 	var at int64
 	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
@@ -173,9 +171,8 @@ func (s *Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, si
 	return table.FromMicros(at), err
 }
 
-// What is not claimed is read in the order of the index, so that a part of it
-// costs no more than that part. What belongs to a payment comes with its
-// capture or after it.
+// Uncollected transfers are read in index order, so a part costs only that part. What belongs to a payment
+// comes with its capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
 SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
@@ -188,9 +185,8 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesc
 ORDER BY t.at LIMIT $6`)
 )
 
-// Unsettled reads transfers that no settlement has claimed, of the kind of the
-// cursor and from its time on, whose payment was captured by matured, oldest
-// first.
+// Unsettled reads uncollected transfers of the cursor's kind from its time on, whose payment was captured
+// by matured, oldest first.
 func (s *Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {
@@ -207,7 +203,7 @@ func (s *Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pa
 	return list, err
 }
 
-// scanUnsettled returns what reads a transfer and when its payment was captured.
+// scanUnsettled returns a reader of a transfer and its payment's capture time.
 func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
 	scan := TransfersTable.Scan(b.Personal)
 	return func(r engine.Row) (u pay.Unsettled, err error) {
@@ -218,7 +214,7 @@ func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
 	}
 }
 
-// parsePostings reads the lines of a transfer in the order of the chart.
+// parsePostings reads the lines of a transfer, sorted by the chart of accounts.
 func parsePostings(text string) ([]ledger.Posting, error) {
 	var amounts map[ledger.Account]int64
 	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
@@ -251,8 +247,7 @@ SELECT ` + SettlementsTable.List + ` FROM settlements
 WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
 )
 
-// Get reads a merchant's settlement. ErrNotFound also where it is
-// another's or of the other environment.
+// Get reads a merchant's settlement. ErrNotFound also for another merchant's or the other environment's.
 func (s *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
@@ -261,20 +256,18 @@ func (s *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (p
 	return batch, err
 }
 
-// Any reads a settlement of any tenant, for the loops and the
-// operator.
+// Any reads a settlement of any tenant, for the loops and the operator.
 func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectSettlement, SettlementsTable.Scan(s.b.Personal), id)
 }
 
-// Open reads a merchant's open settlement. ErrNotFound before the
-// merchant has earned anything.
+// Open reads a merchant's open settlement. ErrNotFound until the merchant has earned something.
 func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
-// List lists a merchant's settlements, newest first, and counts what
-// the filter selects. The page has numbers below one, or all where that is 0. There is about one a day.
+// List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
+// below one, or all if that is 0. There is about one settlement a day.
 func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
@@ -286,14 +279,14 @@ func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.Settle
 	return list, total, err
 }
 
-// All lists settlements of every tenant, newest first, for the
-// operator.
+// All lists settlements of every tenant, newest first, for the operator.
 func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, allSettlements, SettlementsTable.Scan(s.b.Personal), merchant, string(status), limit)
 }
 
-// SettledBefore reads the newest settlement whose lines are all from at or
-// before. Errors: ErrNotFound.
+// SettledBefore reads the newest settlement whose lines are all from at or before.
+//
+// Errors: ErrNotFound.
 func (s *Settlements) SettledBefore(ctx context.Context, scope tenant.Scope, at time.Time) (pay.Settlement, error) {
 	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
@@ -303,7 +296,7 @@ SELECT ` + LinesTable.ListOf("l") + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`)
 
-// What a shop may read of a settlement: its own lines, and those that are of no payment.
+// A shop may read its own lines of a settlement, and lines without a payment.
 var (
 	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
 	selectShopLines = engine.Statement(`
@@ -315,8 +308,7 @@ SELECT count(*) FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.p
 WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 )
 
-// ShopLines is SettlementLines for a shop that has siblings, without theirs. It skips as many
-// lines as offset says.
+// ShopLines is Lines for a shop with siblings, without the siblings' lines. It skips offset lines.
 func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
 	return base.Many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, shop, after, limit, offset)
 }
@@ -328,8 +320,8 @@ func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop strin
 
 func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 
-// Lines reads the listed lines of a settlement after a number. The
-// caller has read the settlement in its own scope.
+// Lines reads the listed lines of a settlement after a number. The caller has checked the settlement's
+// scope.
 func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
 	return base.Many(ctx, s.b, selectLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, after, limit)
 }
@@ -337,8 +329,8 @@ func (s *Settlements) Lines(ctx context.Context, settlement string, after int64,
 var selectSettled = engine.Statement(`
 SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l ON l.id = r.id JOIN settlements AS s ON s.id = l.settlement`)
 
-// SettledAs tells where the settlements stand that claimed the captures of
-// payments, by payment; those of which no settlement has are left out.
+// SettledAs returns the settlements that collected the captures of payments, by payment. Payments without a
+// settlement are missing.
 func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
 	ids := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
@@ -356,29 +348,27 @@ func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[str
 }
 
 var (
-	// SettlementDuty is what is due of settlements.
+	// SettlementDuty is the due settlements.
 	SettlementDuty = base.NewDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", SettlementsTable.List)
-	// ReceiptDuty is what is due of settlement receipts.
+	// ReceiptDuty is the due settlement receipts.
 	ReceiptDuty = base.NewDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", SettlementsTable.List)
 )
 
-// Lease takes open settlements that are due.
+// Lease leases open settlements that are due.
 func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return base.Leased(ctx, s.b, SettlementDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// LeaseReceipts takes settlements that are not open any more and wait for a
-// step.
+// LeaseReceipts leases settlements that are no longer open and wait for a step.
 func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return base.Leased(ctx, s.b, ReceiptDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// selectUnpaid is what is closed, not paid, and to be paid out by itself.
+// selectUnpaid reads closed, unpaid settlements with automatic payout.
 var selectUnpaid = engine.Statement(`
 SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
 
-// Unpaid reads the settlements of a merchant that are closed, not paid, and to be paid out by
-// themselves, the newest first.
+// Unpaid reads a merchant's closed, unpaid settlements with automatic payout, newest first.
 func (s *Settlements) Unpaid(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, selectUnpaid, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
@@ -390,5 +380,5 @@ func (s *Settlements) Document(ctx context.Context, scope tenant.Scope, id strin
 	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
-// Settlements are settlements with their lines and documents.
+// Settlements have lines and documents.
 type Settlements struct{ b *base.Base }

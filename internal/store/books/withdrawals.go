@@ -41,7 +41,7 @@ var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 })
 
 type withdrawalDoc struct {
-	// Where it is had its place here before version 30, and has it where a node of before writes.
+	// Before version 30 the location was here; nodes older than that still write it here.
 	Provider    string `json:"provider,omitempty"`
 	ProviderRef string `json:"providerRef,omitempty"`
 
@@ -89,30 +89,28 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	return err
 }
 
-// byWithdrawal is the filter of the list and of its count.
+// byWithdrawal filters both the list and its count.
 const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
 
 var (
 	selectWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
 	listWithdrawals  = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
-	// An account that was told of by its own reference alone.
+	// Finds withdrawals whose account reported only its own reference.
 	selectWithdrawalAt = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 )
 
-// Get reads a shop's withdrawal. ErrNotFound also where it is another's.
+// Get reads a shop's withdrawal. ErrNotFound also for another shop's.
 func (s *Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
-// At reads the withdrawal that a payout account calls by a reference of its own, of any
-// tenant. ErrNotFound.
+// At reads the withdrawal with a payout account's own reference, of any tenant. Errors: ErrNotFound.
 func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawalAt, WithdrawalsTable.Scan(s.b.Personal), account, ref)
 }
 
-// List lists a shop's withdrawals, newest first, and counts what the
-// filter selects.
+// List lists a shop's withdrawals, newest first, and counts the filter's matches.
 func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
@@ -124,31 +122,28 @@ func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f pay.Withdr
 	return list, total, err
 }
 
-// Lease takes withdrawals that are to be sent or asked about.
+// Lease leases withdrawals to send or to query.
 func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
 	return base.Leased(ctx, s.b, WithdrawalDuty, WithdrawalsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// WithdrawalDuty is what is due of withdrawals.
+// WithdrawalDuty is the due withdrawals.
 var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", WithdrawalsTable.List)
 
-// Withdrawals are what merchants are paid, and what that keeps to.
+// Withdrawals are payouts to merchants, with their controls.
 type Withdrawals struct{ b *base.Base }
 
-// Any reads a withdrawal of any tenant, for the operator; never for what a
-// merchant asks.
+// Any reads a withdrawal of any tenant, for the operator; never for a merchant's request.
 func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectAnyWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id)
 }
 
-// Sent reads withdrawals of all tenants that a payout provider has, or may
-// have, the oldest first.
+// Sent reads withdrawals of all tenants that a payout provider has, or may have, oldest first.
 func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
-// Waiting lists withdrawals that are due and wait for something, of all tenants, the
-// oldest first.
+// Waiting lists pending withdrawals that wait for something, of all tenants, oldest first.
 func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWaitingWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
@@ -160,12 +155,12 @@ SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' A
 	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
-// ByID reads withdrawals of any tenant, for the operator; those that do not exist are left out.
+// ByID reads withdrawals of any tenant, for the operator. Unknown ids are missing.
 func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWithdrawalsByID, WithdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
-// AtEach reads the withdrawals that a payout account calls by references of its own.
+// AtEach reads the withdrawals with a payout account's own references.
 func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
 	r := engine.NewRows(s.b.DB.Dialect(), atColumns, len(references))
 	for _, ref := range references {

@@ -1,7 +1,7 @@
-// Package chain seals rows: it hashes those that a commit writes, and puts them into blocks of which each has the hash
-// of the one before.
+// Package chain seals rows: it hashes the rows that a commit writes, and puts the hashes into blocks. Each
+// block has the hash of the block before.
 //
-// What a row or a hash means is above and below it; that the chains are whole is proved by the check.
+// Other packages know what a row or a hash means. The check proves that the chains are whole.
 package chain
 
 import (
@@ -26,18 +26,18 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// Sealed is a table whose rows are hashed when they are written, and proved by
-// Check: only ever inserted into.
+// Sealed is a table of insert-only rows, hashed when written and proved by Check.
 type Sealed struct {
 	Name    string
 	Columns []engine.Column
-	order   []int // of the columns, by name: a hash does not hang on where a column stands
+	order   []int // of the columns, by name: the hash does not depend on column positions
 	Read    string
-	IDs     string // in their order
+	IDs     string // in column order
 	IDsIn   string // of a part
-	// Unsealed names rows of a part. It reads every block, so it is for what was found not to add up.
+	// Unsealed names unsealed rows of a part. It reads every block, so it is only for parts that do not add
+	// up.
 	Unsealed string
-	// Where the columns stand that every sealed table has.
+	// The positions of the columns that every sealed table has.
 	ID, Merchant, Live int
 }
 
@@ -58,13 +58,13 @@ func newSealed[T any](t *table.Table[T]) Sealed {
 	return s
 }
 
-// The sealed tables. An id says which one its row is in.
+// The sealed tables. An id shows which one its row is in.
 var (
 	SealedTransfers = newSealed(books.TransfersTable)
 	SealedAudit     = newSealed(tenants.AuditTable)
 )
 
-// SealedOf is the table that a row of an id is in.
+// SealedOf returns the table of the row with an id.
 func SealedOf(id string) Sealed {
 	if strings.HasPrefix(id, audit.AuditPrefix) {
 		return SealedAudit
@@ -72,7 +72,7 @@ func SealedOf(id string) Sealed {
 	return SealedTransfers
 }
 
-// Hash returns the hash of one of the rows.
+// Hash returns the hash of one row.
 func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 	h.Row(t.Name)
 	for _, c := range t.order {
@@ -88,8 +88,7 @@ func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 	return h.RowSum()
 }
 
-// Chains holds rows that wait for a block: their ids and hashes by whose they
-// are.
+// Chains holds rows that wait for a block: ids and hashes by owner.
 type Chains map[books.Purse]map[string]string
 
 func (c Chains) add(of books.Purse, id, hash string) {
@@ -99,7 +98,7 @@ func (c Chains) add(of books.Purse, id, hash string) {
 	c[of][id] = hash
 }
 
-// doc is the chains as a mark holds them: {"mer_A production":{"tr_1":"…"}}.
+// doc is the chains as a mark stores them: {"mer_A production":{"tr_1":"…"}}.
 func (c Chains) doc() string {
 	b := []byte{'{'}
 	for i, of := range slices.SortedFunc(maps.Keys(c), books.Purse.Compare) {
@@ -112,7 +111,7 @@ func (c Chains) doc() string {
 	return string(append(b, '}'))
 }
 
-// hashes is the rows of a block as they are stored: {"tr_1":"…",…}.
+// hashes is a block's rows as stored: {"tr_1":"…",…}.
 func hashes(rows map[string]string) string {
 	b := []byte{'{'}
 	for i, id := range slices.Sorted(maps.Keys(rows)) {
@@ -125,14 +124,14 @@ func hashes(rows map[string]string) string {
 	return string(append(b, '}'))
 }
 
-// MarkRow is what a commit wrote and no block holds yet.
+// MarkRow is what a commit wrote and no block has yet.
 type MarkRow struct {
 	At           int64
 	ID, doc, mac string
 }
 
 var (
-	// MarkColumns are those that ScanMark reads.
+	// MarkColumns are the columns that ScanMark reads.
 	MarkColumns = `at, id, doc, mac`
 	selectMarks = engine.Statement(`SELECT ` + MarkColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
 	takeMarks   = engine.Standalone(`
@@ -147,7 +146,7 @@ WHERE b.n = (SELECT max(n) FROM blocks AS m WHERE m.merchant = r.merchant AND m.
 INSERT INTO blocks (` + BlockColumns + `) SELECT ` + BlockColumns + ` FROM {rows: ` + blockSpec + `} AS r
 WHERE TRUE ON CONFLICT (merchant, live, n) DO NOTHING RETURNING n`)
 	blockSpec = "merchant TEXT, live BOOLEAN, n BIGINT, at BIGINT, previous TEXT, hash TEXT, doc TEXT"
-	// BlockColumns are those of a block.
+	// BlockColumns are the columns of a block.
 	BlockColumns = "merchant, live, n, at, previous, hash, doc"
 )
 
@@ -157,8 +156,7 @@ func ScanMark(r engine.Row) (m MarkRow, err error) {
 	return m, err
 }
 
-// Read adds the rows that a mark tells of. It fails where the service did not
-// make the mark.
+// Read adds the rows of a mark to into. It fails if the service did not make the mark.
 func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
 	if m.mac != h.Mark(m.ID, m.doc) {
 		return fmt.Errorf("mark %s was not made with our key", m.ID)
@@ -180,34 +178,33 @@ func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
 }
 
 const (
-	// sealMarks bounds one step of sealing, so that catching up after a long
-	// stop takes many small transactions; a mark tells of at most a batch.
+	// sealMarks bounds one step of sealing, so that catching up after a long stop takes many small
+	// transactions. A mark covers at most a batch.
 	sealMarks = 200
-	// blockRows bounds a block, and with it what Check holds in memory.
+	// blockRows bounds a block, and so the memory of Check.
 	blockRows = 1000
 )
 
 // Sealer puts rows into blocks. It is safe for use by many goroutines.
 type Sealer struct {
-	Key     []byte // by which rows are sealed; set before anything is written
+	Key     []byte // seals rows; set before anything is written
 	b       *base.Base
 	mu      sync.Mutex                // held by Seal; owns heights
-	heights map[books.Purse]seal.Head // of the chains, as they were last seen
-	last    atomic.Int64              // when this process made its last block, in microseconds
+	heights map[books.Purse]seal.Head // of the chains, as last seen
+	last    atomic.Int64              // time of this process's last block, in microseconds
 }
 
-// NewSealer seals the rows of a database; nil is a key too, which everybody knows.
+// NewSealer seals the rows of a database. A nil key works too, but is no secret.
 func NewSealer(b *base.Base, key []byte) *Sealer {
 	return &Sealer{b: b, Key: key, heights: map[books.Purse]seal.Head{}}
 }
 
-// Last is when this process made a block last; zero: not yet.
+// Last is the time of this process's last block; zero if none.
 func (s *Sealer) Last() time.Time { return table.FromMicros(s.last.Load()) }
 
-// Seal puts what commits wrote since into blocks, each with the hash of the
-// one before, and reports whether more waits. Every node may call it: the
-// marks are taken and the blocks numbered in one transaction, so of two that
-// seal the same rows one does.
+// Seal puts the rows of recent commits into blocks, each with the hash of the one before, and reports
+// whether more rows wait. Every node may call it: marks are taken and blocks numbered in one transaction,
+// so of two nodes that seal the same rows only one succeeds.
 func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +217,7 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	taken := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
 	for _, m := range marks {
 		if err := m.Read(h, waiting); err != nil {
-			// It stays, for Check to name; whoever put it there wanted it sealed.
+			// The mark stays, so that Check can name it: somebody wanted it sealed.
 			s.b.Log.Error("rows that the service did not write wait to be sealed", "error", err)
 			continue
 		}
@@ -239,9 +236,9 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	})
 	switch {
 	case errors.Is(err, engine.ErrLost):
-		return false, nil // another node was faster, and does the rest, too
+		return false, nil // another node was faster, and does the rest too
 	case errors.Is(err, engine.ErrUnknown):
-		return true, nil // the next look finds what is left: a row is sealed once
+		return true, nil // the next look finds the rest: a row is sealed once
 	case err != nil:
 		return false, fmt.Errorf("seal %d rows: %w", taken.N, err)
 	}
@@ -249,8 +246,7 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	return len(marks) == sealMarks, nil
 }
 
-// nextBlocks makes the blocks that follow the chains' heads, in the order in
-// which every node numbers them.
+// nextBlocks makes the blocks after the chains' heads. Every node numbers them in the same order.
 func (s *Sealer) nextBlocks(ctx context.Context, h *seal.Hasher, waiting Chains, now time.Time) ([]seal.Block, error) {
 	heads, err := s.heads(ctx, slices.SortedFunc(maps.Keys(waiting), books.Purse.Compare))
 	if err != nil {
@@ -272,8 +268,8 @@ func (s *Sealer) nextBlocks(ctx context.Context, h *seal.Hasher, waiting Chains,
 	return blocks, nil
 }
 
-// heads reads the newest blocks of chains. It tells when one is gone that this
-// process has seen: somebody cut the chain, or put back a backup.
+// heads reads the newest blocks of chains. It reports a missing block that this process has seen: somebody
+// cut the chain or restored a backup.
 func (s *Sealer) heads(ctx context.Context, of []books.Purse) (map[books.Purse]seal.Head, error) {
 	asked := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(of))
 	for _, t := range of {
@@ -311,22 +307,22 @@ func blockArgs(d engine.Dialect, blocks []seal.Block) []any {
 	return r.Args()
 }
 
-// OldestMark is a gauge among the due work: since when rows wait for a block.
+// OldestMark is a gauge among the due work: how long rows have waited for a block.
 const OldestMark = `SELECT '` + SealWork + `', coalesce(min(at), 0) FROM unsealed`
 
-// SealWork is what the gauge calls it.
+// SealWork is the gauge's name for it.
 const SealWork = "seals"
 
-// InsertMark is the statement that Mark has the arguments of.
+// InsertMark is the statement for the arguments of Mark.
 var InsertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELECT {now}, $1, $2, $3 WHERE {unless lost}`)
 
-// Mark is the arguments of InsertMark: the hashes of rows that a commit writes.
+// Mark returns the arguments of InsertMark: the hashes of the rows that a commit writes.
 func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	written := Chains{}
 	h := seal.New(s.Key)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
 	markRows(h, written, SealedAudit, tenants.AuditTable, acts)
-	// The id of a row that is written once names a mark that is made once.
+	// The id of a write-once row names a mark that is made once.
 	id := ""
 	for _, rows := range written {
 		for row := range rows {
@@ -350,6 +346,6 @@ func markRows[T any](h *seal.Hasher, into Chains, s Sealed, t *table.Table[T], i
 	}
 }
 
-// SealedIDs are the ids of all rows that are in a block, or wait for one.
+// SealedIDs are the ids of all rows that are in a block or wait for one.
 const SealedIDs = `SELECT j.key AS id FROM blocks AS b, {each b.doc} AS j
   UNION ALL SELECT j.key AS id FROM unsealed AS u, {each u.doc} AS c, {each c.value} AS j`

@@ -1,7 +1,7 @@
-// Package check proves the books: the invariants of every noun, the sums of balances and counters, and that each row
-// is sealed. It reads in bounded snapshots, of a live database or by a reader of its own.
+// Package check proves the books: the invariants of every noun, the sums of balances and counters, and
+// every row's seal. It reads bounded snapshots, of a live database or through its own reader.
 //
-// It writes nothing and mends nothing.
+// It writes nothing and fixes nothing.
 package check
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Broken is an invariant that does not hold.
+// Broken is a broken invariant.
 type Broken struct {
 	Rule string
 	ID   string // of the row, or the merchant
@@ -24,11 +24,10 @@ type Broken struct {
 
 func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID, b.Note) }
 
-// rule is an invariant as a query that returns what breaks it: an id and a
-// note.
+// rule is an invariant as a query for its violations: an id and a note.
 type rule struct{ name, text string }
 
-// invariants makes the rules' statements known.
+// invariants registers the rules' statements.
 func invariants(rules []rule) []rule {
 	for _, r := range rules {
 		engine.Statement(r.text)
@@ -36,38 +35,35 @@ func invariants(rules []rule) []rule {
 	return rules
 }
 
-// smallRules gathers the rules whose statement looks at all that there is: of tables that stay
-// small, or by an index of few rows.
+// smallRules returns the rules that look at everything at once: small tables, or an index of few rows.
 func smallRules() []rule {
 	return slices.Concat(flightRules, heldRules, counterRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
 }
 
-// Options say how much Check proves, and who hears how far it is.
+// Options say how much Check proves, and who receives its progress.
 type Options struct {
-	// Since is what an earlier check has proved: what has not changed since is not looked at
-	// again. Nil: everything is.
+	// Since is an earlier check's proof: what has not changed since is skipped. Nil: everything is checked.
 	Since *Proof
-	// Full looks at everything all the same, and proves that the chains go on from the heads of Since.
+	// Full checks everything anyway, and proves that the chains continue from the heads of Since.
 	Full bool
-	// Progress is told now and then. It must not block.
+	// Progress is called now and then. It must not block.
 	Progress func(Progress)
 }
 
-// Progress is how far a check is.
+// Progress is a check's progress.
 type Progress struct {
-	Part        string // what is looked at
-	Done, Total int64  // rows, as far as they are known
+	Part        string // current part
+	Done, Total int64  // rows, where known
 	Took        time.Duration
 }
 
-// Checked is what came of a check.
+// Checked is a check's result.
 type Checked struct {
 	Broken []Broken
-	Proof  *Proof // what was proved; nil where something is broken
+	Proof  *Proof // nil if something is broken
 }
 
-// checker runs a check: in snapshots that each see one moment, of a bounded part of the
-// database, and that can write nothing.
+// checker runs a check in read-only snapshots. Each sees one moment of a bounded part of the database.
 type checker struct {
 	db    engine.Reads
 	texts map[string]string
@@ -77,20 +73,19 @@ type checker struct {
 	walked         walked
 	unclaimedSince sinceWhen
 	tallies        map[string]counts // of a part's rows, by rule
-	since          *Proof            // nil: everything is looked at
-	kept           *Proof            // whose heads the chains go on from
-	// rowsAtOnce is how many rows a snapshot looks at now: fewer after one that others ended.
+	since          *Proof            // nil: check everything
+	kept           *Proof            // the proof whose heads the chains continue
+	// rowsAtOnce is the current number of rows per snapshot: smaller after the server ended one.
 	rowsAtOnce int
-	pause      time.Duration // before a snapshot is begun anew
+	pause      time.Duration // before a snapshot is retried
 	meter
 }
 
-// Live proves the invariants of a live database and returns what is broken,
-// at most a hundred of each rule. It only reads.
+// Live proves the invariants of a live database and returns what is broken, at most a hundred per rule. It
+// only reads.
 //
-// The seals come first, as they name the row whatever was done to it; a rule may
-// fail on a document that is none any more. With an error what was found until
-// then is returned.
+// The seals come first: they name the row whatever happened to it, while a rule may fail on an invalid
+// document. On an error it returns what it has found so far.
 func Live(ctx context.Context, b *base.Base, key []byte) ([]Broken, error) {
 	found, err := check(ctx, b.DB, b.Texts, key, Options{})
 	return found.Broken, err
@@ -132,7 +127,7 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 		return nil, fmt.Errorf("check the seals: %w", err)
 	}
 	next.Chains = c.walked.proved
-	if err := c.rules(ctx, quarantineRules); err != nil { // another rule may fail on such a row
+	if err := c.rules(ctx, quarantineRules); err != nil { // other rules may fail on such a row
 		return nil, err
 	}
 	if c.since == nil {
@@ -152,8 +147,8 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 	return next, err
 }
 
-// read reads a snapshot. Where it is ended by others it begins anew, so what it finds is kept by
-// its caller when it returns nil.
+// read reads a snapshot. If the server ends the snapshot, read runs again; so the caller keeps the findings
+// only when read returns nil.
 func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask engine.Asking) error) error {
 	return engine.Persistently(ctx, c.pause, func(read func(engine.Asking) error) error {
 		err := c.db.Snapshot(ctx, how, read)
@@ -175,7 +170,7 @@ func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask en
 		})
 }
 
-// rules runs statements that look at all that there is.
+// rules runs statements that look at everything at once.
 func (c *checker) rules(ctx context.Context, rules []rule) error {
 	for _, r := range rules {
 		c.at(r.name)
@@ -186,7 +181,7 @@ func (c *checker) rules(ctx context.Context, rules []rule) error {
 	return nil
 }
 
-// rule runs the statement of a rule in a snapshot of its own.
+// rule runs a rule's statement in its own snapshot.
 func (c *checker) rule(ctx context.Context, r rule, how engine.Lookups, args ...any) error {
 	var found []Broken
 	err := c.read(ctx, how, func(ask engine.Asking) error {
@@ -197,7 +192,7 @@ func (c *checker) rule(ctx context.Context, r rule, how engine.Lookups, args ...
 	return err
 }
 
-// breaks adds the rows that break a rule. What was found before an error is told, too.
+// breaks adds a rule's violations. It reports those found before an error too.
 func breaks(ask engine.Asking, r rule, found *[]Broken, args ...any) error {
 	err := ask(r.text, args, func(line engine.Row) error {
 		b := Broken{Rule: r.name}
@@ -211,7 +206,7 @@ func breaks(ask engine.Asking, r rule, found *[]Broken, args ...any) error {
 	return nil
 }
 
-// findings are what is broken, at most a hundred of each rule.
+// findings are what is broken, at most a hundred per rule.
 type findings struct {
 	broken []Broken
 	count  map[string]int
@@ -232,7 +227,7 @@ func (f *findings) addAll(found []Broken) {
 	}
 }
 
-// collect reads all rows of a statement of a snapshot.
+// collect reads all rows of a statement in a snapshot.
 func collect[T any](ask engine.Asking, text string, scan func(engine.Row) (T, error), args ...any) (list []T, err error) {
 	err = ask(text, args, func(r engine.Row) error {
 		got, err := scan(r)

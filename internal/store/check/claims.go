@@ -4,7 +4,7 @@ import "github.com/cascadapay/cascada/internal/store/due"
 
 const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
 
-// heldRules compare balances with the claims that are open.
+// heldRules compare balances with open claims.
 var heldRules = invariants([]rule{
 	{"frozen is what open claims hold", `
 SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
@@ -21,7 +21,7 @@ FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.amount) AS BIGINT) AS amount FR
 WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
 })
 
-// What a claim's transfers booked to an account; they are named after it.
+// claimBooked is what a claim's transfers, which are named after it, booked to an account.
 func claimBooked(claim, account, kinds string) string {
 	return "(SELECT coalesce(sum(coalesce(CAST({json t.postings " + account + "} AS BIGINT), 0)), 0) FROM transfers AS t WHERE {named t.id tr_ " +
 		claim + "} AND NOT (t.claim <> " + claim + ") AND t.kind " + kinds + ")"
@@ -32,7 +32,7 @@ var claimRules = invariants([]rule{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
-	// In its document a stray's claim is followed by how it ended, if it has.
+	// In a payment's document, a stray's claim is the stray's last field until the stray has ended.
 	{"late money needs attention as long as its inquiry is open", `
 SELECT c.id, c.status || ', otherwise in ' || p.id FROM claims AS c JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND c.kind = 'inquiry' AND (c.status NOT IN ` + resolved + `) <> (p.doc LIKE '%"claim":"' || c.id || '"}%')`},
@@ -42,8 +42,7 @@ WHERE {part c.id} AND c.status IN ` + resolved + ` AND (c.frozen <> 0 OR c.due_a
 	{"an open claim that something has to happen to is looked at again", `
 SELECT c.id, c.kind || ' ' || c.status FROM claims AS c
 WHERE {part c.id} AND c.due_at = 0 AND (c.status = 'needs_evidence' OR c.kind IN ('user_dispute', 'chargeback') AND c.status NOT IN ` + resolved + `)`},
-	// The simulator's refund tells payment.refunded alone (SBX-5):
-	// its claim has no events, unless it failed.
+	// The simulator's refund sends only payment.refunded (SBX-5): its claim has no events unless it failed.
 	{"a claim has told that it was opened, and once that it was resolved", `
 SELECT c.id, c.kind || ' ' || c.status || ': opened told ' || c.opened || ' times, resolved ' || c.ended
 FROM (
@@ -102,7 +101,7 @@ WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> '' AND (b.id IS NUL
 UNION ALL SELECT {json c.doc previous}, 'is followed by ' || c.id || ' and ' || n.id FROM claims AS c
 JOIN claims AS n ON n.payment = c.payment AND n.id > c.id AND {json n.doc previous} = {json c.doc previous}
 WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> ''`},
-	// Payments that are older than the term have none: their fees are returned.
+	// Payments older than this term lack it: their fees are returned.
 	{"a refund leaves the fees where its payment's term says", `
 SELECT p.id, coalesce({json p.doc refundFees}, 'returned') || ': ' || s.kept || ' of ' || s.taken || ' cents of fees are left after refunds of ' || s.back
 FROM (

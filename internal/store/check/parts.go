@@ -17,27 +17,27 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// part is a table that is looked at a bounded number of rows at a time, in the order of its ids.
-// A statement about some of its rows finds all others by their ids or by an index.
+// part is a table that is checked in bounded steps, in id order. Statements about some of its rows find
+// other rows by id or through an index.
 type part struct {
 	table, prefix string // of its ids
-	next          string // where the next part begins
+	next          string // where the next step begins
 	when          recency
 	rules         []rule
 	tallies       []tally
 	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only rules
 }
 
-// recency says what of a part a check looks at that goes on from an earlier one.
+// recency says which rows of a part an incremental check visits.
 type recency int
 
 const (
-	touched recency = iota // what was made or may have changed since: its ids are in the order of time
-	always                 // all of it
+	touched recency = iota // rows made or possibly changed since: ids are in time order
+	always                 // all rows
 	never
 )
 
-// parts are in the order in which they are looked at.
+// parts are in checking order.
 var parts = lookedAt([]part{
 	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
 	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
@@ -57,14 +57,14 @@ var parts = lookedAt([]part{
 })
 
 const (
-	// partRows bounds what one snapshot looks at, and fewestRows how far that is cut in halves where
-	// others end it.
+	// partRows is the most rows that one snapshot checks. When the server ends snapshots, the number is
+	// halved down to fewestRows.
 	partRows, fewestRows = 2000, 50
-	// touchedAtOnce is how many old payments and claims one snapshot looks at.
+	// touchedAtOnce is how many old payments and claims one snapshot checks.
 	touchedAtOnce = 50
 )
 
-// lookedAt makes the statements that tell where the next part of each begins.
+// lookedAt makes the statements that find where each part's next step begins.
 func lookedAt(parts []part) []part {
 	for i := range parts {
 		parts[i].next = engine.Statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
@@ -72,7 +72,7 @@ func lookedAt(parts []part) []part {
 	return parts
 }
 
-// allParts looks at everything.
+// allParts checks everything.
 func (c *checker) allParts(ctx context.Context) error {
 	for _, p := range parts {
 		if err := c.stretch(ctx, p, ""); err != nil {
@@ -82,7 +82,7 @@ func (c *checker) allParts(ctx context.Context) error {
 	return nil
 }
 
-// partsSince looks at what was made since, and at older things that may have changed.
+// partsSince checks new rows, and older rows that may have changed.
 func (c *checker) partsSince(ctx context.Context) error {
 	since := c.since
 	old := slices.Clone(since.Open)
@@ -115,7 +115,7 @@ func (c *checker) partsSince(ctx context.Context) error {
 	return nil
 }
 
-// stretch looks at a part from an id on, a snapshot for some rows.
+// stretch checks a part from an id on, with a snapshot per step.
 func (c *checker) stretch(ctx context.Context, p part, from string) error {
 	c.at(p.table)
 	for from != base.BehindAll {
@@ -150,7 +150,7 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 	return nil
 }
 
-// these looks at the rows of a part that are named after old things.
+// these checks the rows of a part that are named after old objects.
 func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	var broken []Broken
 	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
@@ -168,7 +168,7 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	return err
 }
 
-// look runs the rules of a part over some of its rows.
+// look runs the rules of a part on some of its rows.
 func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
 	for _, r := range p.rules {
 		if err := breaks(ask, r, &broken, from, before); err != nil {
@@ -182,7 +182,7 @@ func (c *checker) look(ask engine.Asking, p part, from, before string) (broken [
 	return append(broken, found...), err
 }
 
-// sinceWhen is since when each owner has transfers of a reserve that no settlement has claimed.
+// sinceWhen is the time of each owner's oldest uncollected transfer with a reserve.
 type sinceWhen map[books.Purse]int64
 
 func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, error) {
@@ -200,7 +200,7 @@ func (c *checker) unclaimed(ask engine.Asking, from, before string) ([]Broken, e
 // commitsLate is how long after its time a transfer may be written.
 const commitsLate = time.Hour
 
-// whole is what only a look at everything can tell: that counters and sums are those of the rows.
+// whole checks what needs the whole tables: that counters and sums match the rows.
 func (c *checker) whole(ctx context.Context) error {
 	for _, p := range parts {
 		for _, t := range p.tallies {
@@ -212,7 +212,7 @@ func (c *checker) whole(ctx context.Context) error {
 	}
 	c.at("what no settlement has claimed")
 	broken, err := c.compareReserves(ctx, c.unclaimedSince)
-	if err == nil && len(broken) > 0 { // what was written late, by a clock that is behind, is in this one too
+	if err == nil && len(broken) > 0 { // also finds rows that a slow clock wrote late
 		broken, err = c.compareReserves(ctx, nil)
 	}
 	c.addAll(broken)
@@ -251,13 +251,13 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 	return broken, err
 }
 
-// meter tells how far a check is.
+// meter reports a check's progress.
 type meter struct {
 	tell     func(Progress)
 	began    time.Time
 	progress Progress
 	sizes    map[string]int64
-	left     int64 // of the part that is looked at
+	left     int64 // of the current part
 }
 
 func (m *meter) report() {
@@ -267,7 +267,7 @@ func (m *meter) report() {
 	}
 }
 
-// at begins what has a name: a table, whose rows count, or a rule.
+// at starts a named part: a table, whose rows count, or a rule.
 func (m *meter) at(name string) {
 	m.progress.Done += m.left
 	m.progress.Part, m.left = name, m.sizes[name]
@@ -275,7 +275,7 @@ func (m *meter) at(name string) {
 	m.report()
 }
 
-// done counts rows: no more than the part was thought to have.
+// done counts rows, up to the part's estimated size.
 func (m *meter) done(rows int64) {
 	rows = min(rows, m.left)
 	m.left -= rows
@@ -283,7 +283,7 @@ func (m *meter) done(rows int64) {
 	m.report()
 }
 
-// selectSizes is about how many rows the tables of a check have.
+// selectSizes estimates the row counts of a check's tables.
 var selectSizes = engine.Statement(func() string {
 	var list []string
 	for _, p := range parts {

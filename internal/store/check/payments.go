@@ -37,7 +37,7 @@ SELECT p.id, p.status FROM payments AS p WHERE {part p.id} AND p.status NOT IN (
 SELECT p.id, p.refunded || ' refunded, claims of ' || coalesce(sum(c.amount_local), 0)
 FROM payments AS p LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'user_dispute' AND c.status NOT IN ('rejected', 'withdrawn')
 WHERE {part p.id} GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(c.amount_local), 0)`},
-	// The payment lists the ids of its open disputes, parted by commas.
+	// The payment lists the ids of its open disputes, separated by commas.
 	{ruleDisputes, `
 SELECT p.id, {json p.doc dispute} || '; ' || count(c.id) || ' claims are open' FROM payments AS p
 LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
@@ -45,7 +45,7 @@ WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute
 HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
 })
 
-// Rules that more than one query tells.
+// Rules that more than one query reports.
 const (
 	ruleLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most"
 	rulePlace    = "a payment is in one place, by its status"
@@ -57,9 +57,9 @@ const (
   WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000 ELSE p.due_at <> 0 END`
 )
 
-// flightRules are those of payments in flight and of what is small.
+// flightRules are the invariants of payments in flight and of small tables.
 var flightRules = invariants([]rule{
-	// What a dispute costs is owed; all else that is taken has to be there.
+	// A dispute's cost may become a debt; every other debit must be covered.
 	{"nothing of a merchant's but available is below zero", `
 SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
 FROM balances WHERE pending < 0 OR frozen < 0 OR reserve < 0 OR suspense < 0 OR in_transit < 0`},
@@ -80,7 +80,7 @@ SELECT k.id, k.merchant || ' is not the merchant of ' || k.shop FROM keys AS k L
 WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 })
 
-// receiptRules are those of notifications.
+// receiptRules are the invariants of notifications.
 var receiptRules = invariants([]rule{
 	{ruleMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
@@ -88,7 +88,7 @@ WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM rec
   AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id)`},
 })
 
-// transferRules are those of the ledger's rows.
+// transferRules are the invariants of the ledger's rows.
 var transferRules = invariants([]rule{
 	{"a transfer sums to zero", `
 SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
@@ -99,7 +99,7 @@ WHERE {part t.id} AND t.kind = 'capture' AND p.status NOT IN ('completed', 'refu
 	{"a transfer stays with its payment's merchant and environment", `
 SELECT t.id, t.merchant FROM transfers AS t LEFT JOIN payments AS p ON p.id = t.payment
 WHERE {part t.id} AND t.payment <> '' AND (p.id IS NULL OR p.merchant <> t.merchant OR p.live <> t.live)`},
-	// What is booked for a payment or a claim is found by its name.
+	// Transfers of a payment or a claim are found by name.
 	{"a transfer is named after what it is of", `
 SELECT t.id, t.kind || ' of ' || t.payment || ' ' || t.claim FROM transfers AS t
 WHERE {part t.id} AND (t.kind = 'capture' AND t.id <> 'tr_' || substr(t.payment, 5) || '-capture'
@@ -113,14 +113,14 @@ WHERE {part t.id} AND t.claim <> '' AND (c.id IS NULL OR c.payment <> t.payment)
 SELECT t.id, t.kind FROM transfers AS t
 LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN 10 ELSE 8 END)
 WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
-	// A test clock may pass a transfer by that is on its way; production has none.
+	// A test clock may overtake a transfer in progress; production has no test clock.
 	{"a settlement leaves nothing behind", `
 SELECT t.id, 'not in any settlement' FROM transfers AS t
 WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + books.LaterKinds + `) AND NOT ` + books.Claimed + ` AND t.at < -86400000000 + coalesce((
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
 })
 
-// sessionRules are those of hosted checkouts.
+// sessionRules are the invariants of hosted checkouts.
 var sessionRules = invariants([]rule{
 	{"a completed session has its payment, in its own shop and environment, of its amount", `
 SELECT s.id, coalesce(p.id, q.id, 'no payment ' || s.payment) FROM sessions AS s
@@ -135,7 +135,7 @@ SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS
 WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
 })
 
-// eventRules are those of what merchants are told.
+// eventRules are the invariants of events.
 var eventRules = invariants([]rule{
 	{"an event stays with its payment's shop and environment", `
 SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
@@ -145,8 +145,7 @@ SELECT e.id, e.merchant FROM events AS e JOIN claims AS c ON c.id = e.object
 WHERE {part e.id} AND (c.merchant <> e.merchant OR c.shop <> e.shop OR c.live <> e.live)`},
 	{"an event is named after what it tells of", `
 SELECT e.id, e.type || ' of ' || e.object FROM events AS e WHERE {part e.id} AND NOT ({named e.id evt_ e.object})`},
-	// A subscription that was made or changed in the same second may have missed
-	// the event.
+	// A subscription made or changed in the same second may have missed the event.
 	{"an event has a delivery for each endpoint that wants it", `
 SELECT e.id, 'nothing for ' || s.id FROM events AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.status <> 'deleted' AND s.status = 'enabled' AND s.updated_at < e.at - 1000000
@@ -155,7 +154,7 @@ LEFT JOIN deliveries AS d ON d.id = ` + webhooks.DeliveryID + `
 WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
 })
 
-// deliveryRules are those of what is sent to endpoints.
+// deliveryRules are the invariants of deliveries.
 var deliveryRules = invariants([]rule{
 	{"a delivery stays with its event's shop and environment", `
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
@@ -181,8 +180,7 @@ var balancesAsRows = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
-// quarantineRules name the rows that cannot be read. They come first: another rule may
-// fail on such a row.
+// quarantineRules name the rows that cannot be read. They come first: other rules may fail on such a row.
 var quarantineRules = invariants([]rule{
 	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + due.SelectQuarantined + `) AS u`},
 })

@@ -56,7 +56,7 @@ HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
 })
 
-// payoutRules are those of wallets, batches, floats and verifications, of which there are few.
+// payoutRules are the invariants of wallets, batches, floats and verifications, which are few.
 var payoutRules = invariants([]rule{
 	{"in transit is the sum of the open withdrawals", `
 SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)

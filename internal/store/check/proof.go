@@ -19,15 +19,14 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// Proof is what a check has proved, for a later one that goes on from it: the head of each chain
-// with the sums of all that is booked in it, and how far back things may still change. It is kept
-// outside of the database.
+// Proof is what a check proved, for a later check to continue from: each chain's head with the sums of its
+// bookings, and how old a row that still changes may be. It is kept outside the database.
 type Proof struct {
 	At     time.Time    `json:"at"`     // when the check began, in the database's clock
-	Full   time.Time    `json:"full"`   // when the last one began that looked at everything
-	From   string       `json:"from"`   // ids: what was made later, or was open, may change without a transfer
+	Full   time.Time    `json:"full"`   // when the last full check began
+	From   string       `json:"from"`   // ids: rows made later, or open then, may change without a transfer
 	Open   []string     `json:"open"`   // older claims and withdrawals that were open
-	Chains []ChainProof `json:"chains"` // of every owner of a balance, and every chain
+	Chains []ChainProof `json:"chains"` // of every balance owner, and every chain
 }
 
 // ChainProof is a chain at its head.
@@ -35,15 +34,15 @@ type ChainProof struct {
 	Owner string          `json:"chain"` // as seal.Chain names it
 	Block int64           `json:"block"` // 0: nothing is sealed
 	Hash  string          `json:"hash"`
-	Sums  ledger.Balances `json:"sums"` // of the postings up to there, and of movements
+	Sums  ledger.Balances `json:"sums"` // of the postings and movements up to there
 }
 
 func (p ChainProof) tenant() books.Purse {
-	merchant, live, _ := seal.ParseChain(p.Owner) // it was read
+	merchant, live, _ := seal.ParseChain(p.Owner) // validated when read
 	return books.Purse{Merchant: merchant, Live: live}
 }
 
-// proofFile is a Proof as it is kept.
+// proofFile is a stored Proof.
 type proofFile struct {
 	Version int             `json:"version"`
 	Proof   json.RawMessage `json:"proof"`
@@ -54,7 +53,7 @@ const proofVersion = 1
 
 var errProof = errors.New("it does not hold what an earlier check has proved, as it was written with this database's key")
 
-// seal writes a proof, which nobody can change who does not have the key.
+// seal writes a proof that cannot be changed without the key.
 func (p *Proof) seal(key []byte) ([]byte, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -95,10 +94,10 @@ SELECT coalesce(min(o.id), '') FROM (SELECT id FROM payments WHERE status = 'pen
 SELECT d.id FROM claims AS d WHERE ` + due.IsOpen + ` UNION ALL SELECT w.id FROM withdrawals AS w WHERE w.due_at > 0 ORDER BY 1`)
 )
 
-// clocksDiffer is how far the clocks may be apart by which ids are made.
+// clocksDiffer is the largest difference between the clocks that make ids.
 const clocksDiffer = time.Hour
 
-// begin notes what may change from now on, before anything is looked at.
+// begin notes what may change from now on, before anything is checked.
 func (c *checker) begin(ctx context.Context) (*Proof, error) {
 	next := &Proof{}
 	err := c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) error {
@@ -142,7 +141,7 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 	return next, err
 }
 
-// measure reads how much there is.
+// measure reads the size of the tables.
 func (c *checker) measure(ask engine.Asking) error {
 	c.sizes = map[string]int64{}
 	err := ask(selectSizes, nil, func(r engine.Row) error {
@@ -161,7 +160,7 @@ func (c *checker) measure(ask engine.Asking) error {
 	return err
 }
 
-// prove notes the chains as they were walked.
+// prove notes the walked chains.
 func (w *walked) prove() {
 	owners := map[books.Purse]bool{}
 	for of := range w.booked {
@@ -177,7 +176,7 @@ func (w *walked) prove() {
 	}
 }
 
-// copy is what was walked so far, to be added to.
+// copy copies the result so far, for further additions.
 func (w walked) copy() walked {
 	w.heads, w.touched, w.known = maps.Clone(w.heads), maps.Clone(w.touched), maps.Clone(w.known)
 	booked := sums{}

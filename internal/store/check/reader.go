@@ -17,22 +17,22 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// Reader is a database that is only read, by a few connections of its own: it starts nothing and
-// changes nothing, not even the schema, and the server may be a standby. It is for Check.
+// Reader reads a database for Check, over a few connections of its own. It starts and changes nothing, not
+// even the schema; the server may be a standby.
 type Reader struct {
 	db    engine.Readings
 	texts map[string]string
 	key   []byte
 }
 
-// ReaderOn reads by connections that somebody else closes. It is for tests.
+// ReaderOn reads over connections that the caller closes. For tests.
 func ReaderOn(db engine.Readings, texts map[string]string, key []byte) *Reader {
 	return &Reader{db: db, texts: texts, key: key}
 }
 
-// OpenReader connects to a database (sqlite:PATH or postgres://…) that has this program's schema.
-// Where the address names several servers it is the primary, unless target_session_attrs says
-// otherwise; where there is none, any that answers. more is as Options.Migrations.
+// OpenReader connects to a database (sqlite:PATH or postgres://…) with this program's schema. If the
+// address names several servers it prefers the primary, unless target_session_attrs says otherwise, and
+// falls back to any that answers. more is as Options.Migrations.
 func OpenReader(ctx context.Context, database string, more fs.FS) (*Reader, error) {
 	if err := engine.CheckAddress(database); err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func OpenReader(ctx context.Context, database string, more fs.FS) (*Reader, erro
 // Close disconnects.
 func (r *Reader) Close() { r.db.Close() }
 
-// SealWith says by which key rows are sealed. It is called before anything is checked.
+// SealWith sets the key of the seals. Call it before any check.
 func (r *Reader) SealWith(key []byte) { r.key = key }
 
-// current refuses another schema than this program's: its rules are not ours.
+// current refuses a schema of another version: its invariants differ.
 func (r *Reader) current(ctx context.Context, more fs.FS) error {
 	list, err := schema.Read(more)
 	if err != nil {
@@ -87,19 +87,19 @@ func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error
 	return c.read(ctx, engine.ByAnyPlan, read)
 }
 
-// Check proves the invariants, at most a hundred findings of each rule. With an error what was
-// found until then is returned.
+// Check proves the invariants and returns at most a hundred findings per rule. On an error it returns what
+// it has found so far.
 func (r *Reader) Check(ctx context.Context, o Options) (Checked, error) {
 	return check(ctx, r.db, r.texts, r.key, o)
 }
 
-// SealProof writes a proof as it is kept; OpenProof reads it, and refuses what was changed since.
+// SealProof writes a proof for storage; OpenProof reads it, and refuses a changed one.
 func (r *Reader) SealProof(p *Proof) ([]byte, error) { return p.seal(r.key) }
 
-// OpenProof is for SealProof.
+// OpenProof reads what SealProof wrote.
 func (r *Reader) OpenProof(content []byte) (*Proof, error) { return openProof(r.key, content) }
 
-// Heads lists the newest block of each chain and calls each for it.
+// Heads calls each for the newest block of every chain.
 func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
 	var heads []seal.Head
 	err := r.read(ctx, func(ask engine.Asking) (err error) {
@@ -112,8 +112,7 @@ func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
 	return err
 }
 
-// CheckHead proves that a chain still holds a block that was its head once: it
-// was not cut before it and made again.
+// CheckHead proves that a chain still has a block that was once its head: nobody cut and rebuilt the chain.
 func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error) {
 	hash := ""
 	err := r.read(ctx, func(ask engine.Asking) error {
@@ -126,7 +125,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 	return judgeHead(kept, hash), nil
 }
 
-// Secrets lists the service's secrets, oldest first, without those that were dropped.
+// Secrets lists the service's secrets, oldest first, without dropped ones.
 func (r *Reader) Secrets(ctx context.Context) (list []tenant.Sealed, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
 		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))

@@ -64,7 +64,7 @@ SELECT m.id, m.object FROM mails AS m LEFT JOIN wallets AS w ON w.id = m.object
 WHERE w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live`},
 })
 
-// counterRules are what Check proves of the counters.
+// counterRules are the invariants of the counters.
 var counterRules = invariants([]rule{
 	{"counters of all days have what was rolled up of each", `
 SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
@@ -78,8 +78,7 @@ SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n
 WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},
 })
 
-// addressesOf proves that the addresses or notes are those that the sealed entries were written
-// with.
+// addressesOf proves that addresses or notes match the sealed entries.
 func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]Broken, error) {
 	return func(_ *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
 		err = ask(text, []any{from, before}, func(r engine.Row) error {

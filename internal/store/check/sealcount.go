@@ -24,19 +24,19 @@ func idPrefix(t chain.Sealed) string {
 	return "tr_"
 }
 
-// selectTwice names rows of a part of the ids, as unsealed does.
+// selectTwice names rows of a range of ids that are sealed twice.
 var (
 	selectTwice = engine.Statement(`
 SELECT s.id, 'is sealed ' || count(*) || ' times' FROM (` + chain.SealedIDs + `) AS s WHERE {part s.id} GROUP BY s.id HAVING count(*) > 1`)
 )
 
-// tallied counts ids by their beginnings: those that are sealed, and those that are there. Ids
-// begin with the time they were made, so those of half a minute stand together.
+// tallied counts ids by prefix: the sealed ones and the existing ones. Ids begin with their time, so a
+// prefix covers about half a minute.
 type tallied map[string]*tallyOf
 
 type tallyOf struct{ blocks, table sumOf }
 
-// sumOf is a number of ids and the sum of their hashes, which differs where the ids do.
+// sumOf is a count of ids with the sum of their hashes, which differs if the ids do.
 type sumOf struct{ n, hashes uint64 }
 
 func (s *sumOf) add(id string) {
@@ -44,11 +44,11 @@ func (s *sumOf) add(id string) {
 	s.hashes += maphash.String(idSeed, id)
 }
 
-// idSeed is chosen anew in each process: nobody makes ids whose hashes add up.
+// idSeed is new in each process: nobody can make ids whose hashes collide.
 var idSeed = maphash.MakeSeed()
 
-// idHead is the part of an id that is counted together: seven characters of time behind the
-// prefix, which leave out 15 of 48 bits of milliseconds.
+// idHead is the length of the counted prefix: seven characters of time after the id's type, without the
+// last 15 of 48 bits of milliseconds.
 const idHead = 7
 
 func (t tallied) of(id string) *tallyOf {
@@ -65,7 +65,7 @@ func (t tallied) sealed(id string) { t.of(id).blocks.add(id) }
 // countedAtOnce is how many ids a snapshot counts.
 const countedAtOnce = 20_000
 
-// countIDs counts the ids that a sealed table has.
+// countIDs counts the ids of a sealed table.
 func (c *checker) countIDs(ctx context.Context, t chain.Sealed) error {
 	c.at("ids of " + t.Name)
 	last := ""
@@ -88,12 +88,11 @@ func (c *checker) countIDs(ctx context.Context, t chain.Sealed) error {
 	}
 }
 
-// lastLook proves, in one snapshot, what was written since the chains were walked, and compares:
-// balances with the sums of the postings of all sealed rows and of those that wait, and the ids
-// that are there with those that are sealed.
+// lastLook reads one snapshot: it proves what was written since the chains were walked, and compares
+// balances with the postings of all sealed and waiting rows, and the existing ids with the sealed ones.
 func (c *checker) lastLook(ctx context.Context, full bool) error {
 	c.at("balances")
-	begun := c.walked // what a snapshot adds is not kept where it is ended by others
+	begun := c.walked // a snapshot that the server ends adds nothing
 	broken, count := slices.Clone(c.broken), maps.Clone(c.count)
 	var differ []string
 	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
@@ -132,7 +131,7 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 	return c.nameIDs(ctx, differ)
 }
 
-// balances compares what balances say with what was booked.
+// balances compares the balances with the bookings.
 func (c *checker) balances(ask engine.Asking, booked sums) error {
 	said := sums{}
 	err := ask(selectSaid, nil, func(r engine.Row) error {
@@ -166,8 +165,8 @@ func (c *checker) balances(ask engine.Asking, booked sums) error {
 	return nil
 }
 
-// differ lists the beginnings of ids where those that are there are not those that are sealed.
-// fresh are the ids that were sealed since the tables were counted, or wait.
+// differ lists the id prefixes whose existing ids are not the sealed ones. fresh are the ids that were
+// sealed after the tables were counted, or wait.
 func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string, err error) {
 	for id, n := range fresh {
 		if n > 1 {
@@ -198,7 +197,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 	return heads, nil
 }
 
-// nameIDs names the rows that are in no block, or in two.
+// nameIDs names the rows that are in no block or in two.
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
 		for _, r := range []rule{{ruleSealed, chain.SealedOf(head).Unsealed}, {ruleOnce, selectTwice}} {
@@ -210,8 +209,8 @@ func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	return nil
 }
 
-// namedOf are the names of what a transfer is named after, and of what it is of: what stands in
-// their ids behind the kind.
+// namedOf returns the names of the objects that a transfer is named after and belongs to: their ids without
+// the type.
 func namedOf(id, payment, claim string) []string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(id, "tr_"), "-")
 	names := []string{name}

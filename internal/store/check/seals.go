@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Rules of the seals, as Check names them.
+// Names of the seals' rules in Check.
 const (
 	ruleRow      = "a sealed row is as it was written"
 	ruleBlock    = "a block follows the one before and holds what it was made of"
@@ -29,7 +29,8 @@ const (
 )
 
 const (
-	// checkBlocks and checkMarks bound what Check holds in memory. A snapshot that others end reads fewer blocks.
+	// checkBlocks and checkMarks bound the memory of Check. A snapshot that the server ends reads fewer
+	// blocks.
 	checkBlocks = 10
 	checkMarks  = 10
 )
@@ -51,10 +52,10 @@ ORDER BY b.merchant, b.live`)
 
 var selectSaid = engine.Statement(`SELECT b.merchant, b.live, b.account, b.amount FROM (` + balancesAsRows + `) AS b`)
 
-// movementsCounted stands among the accounts of a balance for the count of its movements.
+// movementsCounted is a pseudo-account of a balance: its number of movements.
 const movementsCounted ledger.Account = "movements"
 
-// sums are what was booked, by owner and account.
+// sums are bookings by owner and account.
 type sums map[books.Purse]ledger.Balances
 
 func (s sums) add(of books.Purse, account ledger.Account, amount int64) {
@@ -64,11 +65,11 @@ func (s sums) add(of books.Purse, account ledger.Account, amount int64) {
 	s[of][account] += amount
 }
 
-// addTransfer adds the postings of a row of transfers.
+// addTransfer adds a transfer's postings.
 func (s sums) addTransfer(r *engine.Arrays, at int) {
 	var postings map[ledger.Account]int64
 	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
-		return // somebody changed it: its hash does not fit
+		return // changed by somebody: its hash does not match
 	}
 	of := books.Purse{Merchant: r.Texts[chain.SealedTransfers.Merchant][at], Live: r.Bools[chain.SealedTransfers.Live][at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
@@ -98,20 +99,20 @@ func columnOf(t chain.Sealed, name string) int {
 	return slices.IndexFunc(t.Columns, func(c engine.Column) bool { return c.Name == name })
 }
 
-// walked is how far the chains were gone through, and what was found in them.
+// walked is how far the chains were read, and the findings.
 type walked struct {
 	full    bool
-	proved  []ChainProof               // the chains at their heads, when all was walked
+	proved  []ChainProof               // the chains at their heads, after a full walk
 	heads   map[books.Purse]seal.Block // without rows
 	booked  sums                       // by the rows of all blocks up to the heads
-	known   map[books.Purse]bool       // chains of an earlier check that were not met yet
-	touched map[string]bool            // what new transfers are named after or of
+	known   map[books.Purse]bool       // chains of an earlier check not seen yet
+	touched map[string]bool            // objects of new transfers, by name
 	ids     tallied
 	last    bool     // the last snapshot is read
 	fresh   []string // sealed rows that it found
 }
 
-// newWalked begins where an earlier check ended.
+// newWalked starts where an earlier check ended.
 func newWalked(since *Proof) walked {
 	w := walked{full: since == nil, heads: map[books.Purse]seal.Block{}, booked: sums{}, known: map[books.Purse]bool{}, touched: map[string]bool{}, ids: tallied{}}
 	if since == nil {
@@ -128,7 +129,7 @@ func newWalked(since *Proof) walked {
 	return w
 }
 
-// page is what a snapshot found in some blocks or marks.
+// page is a snapshot's findings in some blocks or marks.
 type page struct {
 	broken []Broken
 	head   seal.Block
@@ -136,20 +137,20 @@ type page struct {
 	ids    []string
 	named  []string
 	full   bool // there may be more
-	cut    bool // the head is gone that was known
+	cut    bool // the known head is gone
 }
 
 func (g *page) add(rule, id, note string) { g.broken = append(g.broken, Broken{rule, id, note}) }
 
-// seals proves the chains of blocks, every sealed row, the rows that wait, and that balances are
-// the sums of these. Where all is looked at, it proves too that there are no other rows.
+// seals proves the chains of blocks, every sealed row, the waiting rows, and that balances are their sums.
+// A full check also proves that there are no other rows.
 func (c *checker) seals(ctx context.Context) error {
 	full := c.since == nil
 	c.at("seals")
 	if err := c.keptHeads(ctx); err != nil {
 		return err
 	}
-	for range 2 { // again, for what came meanwhile: the last snapshot is to find little
+	for range 2 { // again, for rows that came meanwhile: leaves little for the last snapshot
 		if err := c.walk(ctx, func(read func(engine.Asking) error) error { return c.read(ctx, engine.ByIndex, read) }); err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func (c *checker) seals(ctx context.Context) error {
 	return c.lastLook(ctx, full)
 }
 
-// keptHeads proves that the chains hold the heads of an earlier check.
+// keptHeads proves that the chains contain the heads of an earlier check.
 func (c *checker) keptHeads(ctx context.Context) error {
 	if c.kept == nil {
 		return nil
@@ -191,8 +192,7 @@ func (c *checker) keptHeads(ctx context.Context) error {
 	return nil
 }
 
-// walk goes through what follows the heads of all chains. snapshot reads one each time, or the
-// same again and again.
+// walk reads all chains after their heads. snapshot opens a new snapshot each time, or reuses one.
 func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) error) error) error {
 	of, first := books.Purse{}, true
 	for {
@@ -228,12 +228,12 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 	}
 }
 
-// take keeps what a page of a chain had.
+// take keeps the results of a chain's page.
 func (c *checker) take(of books.Purse, got page) {
 	w := &c.walked
 	c.addAll(got.broken)
 	delete(w.known, of)
-	if got.cut { // nothing is known of it any more
+	if got.cut { // nothing more is known of it
 		delete(w.heads, of)
 		delete(w.booked, of)
 		return
@@ -260,12 +260,12 @@ func scanBlock(r engine.Row) (b seal.Block, err error) {
 		return b, err
 	}
 	if err := json.Unmarshal([]byte(doc), &b.Rows); err != nil {
-		b.Rows = nil // somebody changed it: the hash does not fit
+		b.Rows = nil // changed by somebody: the hash does not match
 	}
 	return b, nil
 }
 
-// blocks proves the blocks that follow a chain's head.
+// blocks proves the blocks after a chain's head.
 func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error) {
 	last := c.walked.heads[of]
 	got.head, got.booked = last, sums{}
@@ -301,7 +301,7 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 	return got, c.rows(ask, &got, rows, in)
 }
 
-// link proves that a block stands where it was made to stand.
+// link proves that a block is at its original place.
 func (g *page) link(h *seal.Hasher, before, b seal.Block) {
 	switch name := blockName(b.Merchant, b.Live, b.N); {
 	case b.N != before.N+1:
@@ -347,8 +347,7 @@ func (c *checker) marks(ask engine.Asking) (got page, err error) {
 	}
 }
 
-// rows proves that the rows are there and have the hashes they were written
-// with. in says where each was sealed.
+// rows proves that the rows exist and have their original hashes. in maps a row to its block or mark.
 func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string) error {
 	ids := map[string][]string{}
 	tables := map[string]chain.Sealed{}
@@ -383,7 +382,7 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 	return nil
 }
 
-// readSealed reads rows of a sealed table whole and calls each for every one.
+// readSealed reads whole rows of a sealed table and calls each for every row.
 func readSealed(d engine.Dialect, ask engine.Asking, t chain.Sealed, ids []string, each func(r *engine.Arrays, at int)) error {
 	asked := engine.NewRows(d, engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
@@ -427,7 +426,7 @@ func scanHash(r engine.Row) (hash string, err error) {
 	return hash, err
 }
 
-// judgeHead compares a head that was kept with the hash of its block now, "" where there is none.
+// judgeHead compares a kept head with the current hash of its block, "" if it is gone.
 func judgeHead(kept seal.Head, hash string) []Broken {
 	name := blockName(kept.Merchant, kept.Live, kept.N)
 	switch hash {

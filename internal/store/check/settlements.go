@@ -25,7 +25,7 @@ SELECT n.id, 'carries ' || n.carry || ' after ' || coalesce(s.id, 'nothing')
 FROM settlements AS n LEFT JOIN settlements AS s ON s.merchant = n.merchant AND s.live = n.live AND s.number = n.number - 1
 WHERE {part n.id} AND (n.carry <> coalesce(s.carry + s.pending - s.moved, 0)
   OR (n.number > 1 AND (s.id IS NULL OR s.status = 'open' OR s.period_end <> n.period_start)))`},
-	// The next one was opened when it closed; a shop made in that minute may have missed it.
+	// The next settlement opened when this one closed; a shop made in that minute may have missed it.
 	{"a closed settlement has told so", `
 SELECT s.id, s.status || ', nothing for ' || h.id
 FROM settlements AS s JOIN settlements AS n ON n.merchant = s.merchant AND n.live = s.live AND n.number = s.number + 1
@@ -53,7 +53,7 @@ func booked(account string) string {
 	return "coalesce(CAST({json t.postings " + account + "} AS BIGINT), 0)"
 }
 
-// reserveRules are those of the days of a rolling reserve.
+// reserveRules are the invariants of a rolling reserve's days.
 var reserveRules = invariants([]rule{
 	{"a day's reserve is released once", `
 SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
@@ -64,8 +64,8 @@ SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
 WHERE v.released <> v.moved OR v.released < 0 OR (v.held > v.released) <> (v.due_at > 0)`},
 })
 
-// unclaimedRules compare reserves with what no settlement has claimed yet. They look at
-// each merchant's transfers from a time on.
+// unclaimedRules compare reserves with uncollected transfers. They look at each merchant's transfers from a
+// time on.
 var unclaimedRules = invariants([]rule{
 	{"a day's reserve is not released and given back too", `
 SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
@@ -87,8 +87,7 @@ LEFT JOIN (
 WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0)`},
 })
 
-// recentTransfers are those of each merchant from a time on, found by the index of transfers by
-// kind and time.
+// recentTransfers are each merchant's transfers from a time on, found by the index on kind and time.
 var recentTransfers = func() string {
 	var kinds []string
 	for _, k := range ledger.Kinds() {
@@ -98,14 +97,14 @@ var recentTransfers = func() string {
   JOIN transfers AS t ON t.merchant = f.merchant AND t.live = f.live AND t.kind = k.kind AND t.at >= f.at`
 }()
 
-// selectUnclaimed tells since when a merchant has transfers of a reserve that no settlement has claimed.
+// selectUnclaimed returns the time of a merchant's oldest uncollected transfer with a reserve.
 var selectUnclaimed = engine.Statement(`
 SELECT t.merchant, t.live, min(t.at) FROM transfers AS t
 WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live`)
 
 var selectOwners = engine.Statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
 
-// reservesHeld compares the reserve of each day with the lines of its payments.
+// reservesHeld compares each day's reserve with the lines of its payments.
 var reservesHeld = engine.Statement(`
 SELECT coalesce(v.id, l.merchant), coalesce(v.held, 0) || ' held, lines of ' || coalesce(l.reserve, 0)
 FROM reserves AS v FULL JOIN (
@@ -113,7 +112,7 @@ FROM reserves AS v FULL JOIN (
 ) AS l ON l.merchant = v.merchant AND l.live = v.live AND l.day = v.day
 WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0)`)
 
-// settlementTotals are the totals of a settlement, and what they are of a line.
+// settlementTotals are a settlement's totals, each with its column of a line.
 var settlementTotals = []struct{ name, of string }{
 	{"lines", listed("1")}, {"gross", listed("gross")}, {"platform", listed("platform")}, {"provider", listed("provider")},
 	{"network", listed("network")}, {"refunds", listed("refund")}, {"chargebacks", listed("chargeback")},
@@ -124,7 +123,7 @@ var settlementTotals = []struct{ name, of string }{
 
 func listed(amount string) string { return "sum(CASE WHEN number > 0 THEN " + amount + " ELSE 0 END)" }
 
-// settlementSums compares each total with the sum of its column of the lines.
+// settlementSums compares each total with the sum of its lines' column.
 var settlementSums = engine.Statement(func() string {
 	sums, differ := []string{"max(number) AS last"}, []string{"s.lines <> coalesce(l.last, 0)"}
 	for _, total := range settlementTotals {
@@ -136,8 +135,8 @@ var settlementSums = engine.Statement(func() string {
 		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE " + strings.Join(differ, " OR ")
 }())
 
-// lineSums and settlementsSay are the same of a part of the lines, and as the settlements say. The
-// numbers of n lines, which are all different, are 1 to n if they are n and add up so.
+// lineSums sums a part of the lines; settlementsSay reads the same sums from the settlements. The numbers
+// of n distinct lines are 1 to n if their count and sum match.
 var (
 	lineSums = func() string {
 		of := []string{listed("number")}

@@ -13,22 +13,22 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// tally is a rule that sums over a whole table are what another one says. Parts of the table are
-// added up at different moments, so a sum that differs is a suspicion: rows may have changed
-// between. It is told only of what differs in one snapshot too.
+// tally is a rule that sums over a whole table match another table. Parts are summed at different moments,
+// so a difference is only a suspicion: rows may have changed between. It is reported only if it also shows
+// in one snapshot.
 type tally struct {
 	name    string
 	text    string // of a part: a key and sums
-	counted string // the same, as the other table says
-	width   int    // how many sums
-	// again counts one key in one snapshot, found by an index: as the other table says, and as the
-	// rows are. "": the rule is told of everything in one statement.
+	counted string // the same from the other table
+	width   int    // number of sums
+	// again counts one key in one snapshot, by an index: from the other table and from the rows. "": rule
+	// compares everything in one statement.
 	again string
 	args  func(key []string) []any
 	rule  rule // that statement
 }
 
-// newTally makes the tally's statements known.
+// newTally registers the tally's statements.
 func newTally(t tally) tally {
 	engine.Statement(t.text)
 	engine.Statement(t.counted)
@@ -59,7 +59,7 @@ func (c counts) plus(more counts) counts {
 
 const keyBreak = "|"
 
-// environmentOf is the word for a row's environment, in a key.
+// environmentOf is a row's environment in a key.
 const environmentOf = `CASE WHEN live THEN 'production' ELSE 'sandbox' END`
 
 var (
@@ -106,8 +106,8 @@ GROUP BY l.merchant, l.environment, l.day`,
 	})
 )
 
-// paymentKey are the arguments for a kind of payments of a day. A production payment's id has the
-// time when it was created; a test clock may say another one.
+// paymentKey returns the arguments for a kind of payments on a day. A production payment's id has its
+// creation time; a test clock may differ.
 func paymentKey(key []string) []any {
 	var day int64
 	_, _ = fmt.Sscan(key[2], &day) // our own
@@ -139,7 +139,7 @@ func (t tally) read(ask engine.Asking, text string, args ...any) (counts, error)
 	return sums, nil
 }
 
-// compare tells of sums that are not what the other table says.
+// compare reports sums that differ from the other table.
 func (t tally) compare(ctx context.Context, c *checker) error {
 	found := c.tallies[t.name]
 	var said counts

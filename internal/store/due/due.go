@@ -1,6 +1,7 @@
-// Package due lists what waits, over all nouns: what comes due and when, what is open, what was set aside.
+// Package due lists waiting work over all nouns: what comes due and when, what is open, what is
+// quarantined.
 //
-// It takes nothing on lease: each noun does that by itself.
+// It leases nothing: each noun leases its own.
 package due
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// Duties are the tables of due work. One that is not in it has no gauge.
+// Duties are the tables of due work. A table that is missing here has no gauge.
 func Duties() []base.Duty {
 	return []base.Duty{
 		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, tenants.VerificationDuty,
@@ -37,8 +38,8 @@ var oldestDue = engine.Statement(func() string {
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
 
-// Oldest returns the earliest due time of each kind of work; zero where
-// nothing waits. What waits for a test clock is left out.
+// Oldest returns the earliest due time of each kind of work; zero where nothing waits. Work that waits for
+// a test clock does not count.
 func Oldest(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	err := s.Query(ctx, oldestDue, nil, func(r engine.Row) error {
@@ -51,7 +52,7 @@ func Oldest(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	return due, err
 }
 
-// anyParked tells that deliveries wait for their endpoint.
+// anyParked reports whether deliveries wait for their endpoint.
 const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
 
 var (
@@ -60,7 +61,7 @@ var (
 	nextClocked = engine.Statement(firstOf(func(d base.Duty) string { return d.OnClock }))
 )
 
-// firstOf makes one statement of what each duty asks, and more.
+// firstOf joins each duty's query, and more, into one statement.
 func firstOf(of func(base.Duty) string, more ...string) string {
 	parts := more
 	for _, d := range Duties() {
@@ -72,10 +73,9 @@ func firstOf(of func(base.Duty) string, more ...string) string {
 	return strings.Join(parts, "\nUNION ALL\n")
 }
 
-// Next returns when the next row of each kind of work comes due, in the service's
-// clock; kinds of which nothing waits are left out. Parked deliveries are one, due since
-// ever: it is their endpoints that they wait for. It is one statement, or two where
-// a test clock was moved, and reads the first row of each index.
+// Next returns when the next row of each kind of work comes due, in the service's clock; kinds without
+// waiting work are missing. Parked deliveries are a kind that is always due, since they wait for endpoints.
+// It takes one statement, or two if a test clock was moved, and reads the first row of each index.
 func Next(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	due := map[string]time.Time{}
 	each := func(r engine.Row) error {

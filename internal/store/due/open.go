@@ -12,12 +12,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// openWork is a kind of thing that is open until somebody ends it, with a query for
-// when its oldest one began; 0 where there is none. What waits for a test clock is left
-// out where its row tells.
+// openWork is a kind of object that stays open until somebody ends it, with a query for when its oldest one
+// began; 0 for none. Objects that wait for a test clock do not count where their row shows it.
 type openWork struct{ kind, since string }
 
-// IsOpen is the condition of the index claims_open, word by word.
+// IsOpen is the condition of the index claims_open, word for word.
 const IsOpen = `d.status IN ('pending', 'needs_evidence', 'under_review')`
 
 var openWorks = []openWork{
@@ -41,7 +40,7 @@ var openWorks = []openWork{
 	{"row that cannot be read", `SELECT min(q.since) FROM (` + SelectQuarantined + `) AS q`},
 }
 
-// OpenKinds lists the kinds of things that OldestOpen tells of.
+// OpenKinds lists the kinds of objects in OldestOpen.
 func OpenKinds() (kinds []string) {
 	for _, w := range openWorks {
 		kinds = append(kinds, w.kind)
@@ -49,7 +48,7 @@ func OpenKinds() (kinds []string) {
 	return kinds
 }
 
-// WorkKinds lists the kinds of due work that OldestDue tells of.
+// WorkKinds lists the kinds of due work in OldestDue.
 func WorkKinds() (kinds []string) {
 	for _, d := range Duties() {
 		kinds = append(kinds, d.Name)
@@ -65,8 +64,7 @@ var selectOldestOpen = engine.Statement(func() string {
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
 
-// OldestOpen returns since when the oldest open thing of each kind is open; zero where
-// there is none.
+// OldestOpen returns when the oldest open object of each kind was opened; zero for none.
 func OldestOpen(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	open := map[string]time.Time{}
 	err := s.Query(ctx, selectOldestOpen, nil, func(r engine.Row) error {

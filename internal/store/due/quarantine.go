@@ -12,13 +12,13 @@ import (
 
 // Quarantined is a row of due work that cannot be read.
 type Quarantined struct {
-	Work   string // as OldestDue calls it
+	Work   string // the kind in OldestDue
 	ID     string
 	Reason string
 	Since  time.Time
 }
 
-// SelectQuarantined lists the rows of due work that cannot be read, of all tenants.
+// SelectQuarantined lists the unreadable rows of due work, of all tenants.
 var SelectQuarantined = engine.Statement(func() string {
 	var parts []string
 	for _, d := range Duties() {
@@ -27,8 +27,7 @@ var SelectQuarantined = engine.Statement(func() string {
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
 
-// Quarantine reads the rows of due work that were set aside because they cannot be
-// read, of all tenants.
+// Quarantine reads the quarantined rows of due work, of all tenants.
 func Quarantine(ctx context.Context, s *base.Base) ([]Quarantined, error) {
 	return base.Many(ctx, s, SelectQuarantined, func(r engine.Row) (q Quarantined, err error) {
 		var since int64

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// ErrNotAFile says that a database is none of one file.
+// ErrNotAFile: the database is not a single file.
 var ErrNotAFile = errors.New("only an SQLite database is one file")
 
-// FilePath is where an SQLite database is.
+// FilePath returns the path of an SQLite database.
 //
 // Errors: ErrNotAFile.
 func FilePath(database string) (string, error) {
@@ -27,12 +27,12 @@ func FilePath(database string) (string, error) {
 	return path, CheckAddress(database)
 }
 
-// CopyFile copies an SQLite database into an empty file, as it is at one moment after the call,
-// whoever writes meanwhile: SQLite's own backup begins anew with each commit of another process,
-// and so never ends on a busy service. It only reads. The log of the database grows as long as
-// it takes. All that was committed by the moment at is in the copy.
+// CopyFile copies an SQLite database into an empty file, as of one moment after the call, even while others
+// write: SQLite's own backup restarts after each commit of another process, so on a busy service it never
+// ends. It only reads. The database's log grows until it is done. The copy has everything committed by the
+// moment at.
 //
-// Errors: ErrNotAFile, that there is no database.
+// Errors: ErrNotAFile, or there is no database.
 func CopyFile(ctx context.Context, database, to string) (at time.Time, err error) {
 	path, err := FilePath(database)
 	if err != nil {
@@ -54,7 +54,7 @@ func CopyFile(ctx context.Context, database, to string) (at time.Time, err error
 	return at, nil
 }
 
-// Sound reads all pages of an SQLite file, and says what is damaged.
+// Sound reads all pages of an SQLite file and reports damage.
 func Sound(ctx context.Context, path string) (err error) {
 	db, err := sql.Open("sqlite", SQLiteDSN(path, "query_only(ON)"))
 	if err != nil {
@@ -71,10 +71,10 @@ func Sound(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// Alone makes sure that no process serves an SQLite database, and that none begins to before
-// release is called.
+// Alone makes sure that no process serves an SQLite database, and that none starts to until release is
+// called.
 //
-// Errors: ErrNotAFile, that one serves it.
+// Errors: ErrNotAFile, or a process serves it.
 func Alone(database string) (release func(), err error) {
 	path, err := FilePath(database)
 	if err != nil {
@@ -86,19 +86,19 @@ func Alone(database string) (release func(), err error) {
 	}
 	return func() {
 		if db.lock != nil {
-			db.lock.Close() // and so lets go
+			db.lock.Close() // this also releases the lock
 		}
 	}, nil
 }
 
-// aside comes between the path of a database and the time at which it was moved aside.
+// aside separates a database's path from the time at which it was moved aside.
 const aside = ".before-"
 
-// MoveAside renames an SQLite database that nobody has open, with its log, and returns what it is called
-// then; "" where there is none. Where another process was killed in the middle of that, it goes on.
+// MoveAside renames an unused SQLite database with its log, and returns its new name; "" if there is none.
+// It continues a move that another process was killed in.
 //
-// The file goes before its log: without the log it would be a database of some time ago, or an empty one, which
-// whoever comes next takes for the whole one. That there is none is refused, see brokenOff.
+// The file moves before its log: without its log it would be an older or empty database, and the next
+// process would take that for the whole. A missing file, in contrast, is refused: see brokenOff.
 func MoveAside(path string, at time.Time) (to string, err error) {
 	if to, err = asideName(path, at); err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func MoveAside(path string, at time.Time) (to string, err error) {
 	return to, nil
 }
 
-// asideName is a name that is free, or the one of a database whose log did not follow it yet.
+// asideName returns a free name, or that of a moved database whose log has not followed yet.
 func asideName(path string, at time.Time) (string, error) {
 	if missing(path) && !missing(path+"-wal") {
 		if list, err := movedAside(path); err != nil {
@@ -142,7 +142,7 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// movedAside lists what MoveAside made of databases at a path, oldest first.
+// movedAside lists the databases that MoveAside moved from a path, oldest first.
 func movedAside(path string) (list []string, err error) {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, ".")) // sorted
@@ -157,12 +157,12 @@ func movedAside(path string) (list []string, err error) {
 	return list, nil
 }
 
-// brokenOff refuses to make a database where one was moved aside and nothing has its place yet: a service would
-// begin anew, and know nothing of what is paid.
+// brokenOff refuses to create a database where one was moved aside and not replaced yet: the service would
+// start empty, without any record of payments.
 func brokenOff(path string) error {
 	list, err := movedAside(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nor is the directory there
+		return nil // the directory is missing too
 	}
 	if err != nil {
 		return err

@@ -15,20 +15,19 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows of many columns are handed to PostgreSQL as one array, of a type with the
-// columns' names. An array per column costs a function and a temporary store for
-// each: for twenty columns and a batch's rows half as much again as the inserting.
-// The form is that of array_recv and record_recv in PostgreSQL's sources.
+// PostgreSQL receives rows of many columns as one array, of a type with the columns' names. One array per
+// column costs a function and a temporary store each: for twenty columns and a batch's rows, half as much
+// again as the insert itself. The format is that of array_recv and record_recv in PostgreSQL's sources.
 
-// compositeColumns is from how many columns on rows have a type of their own.
+// compositeColumns is the number of columns from which rows have their own type.
 const compositeColumns = 4
 
 func composite(columns []Column) bool { return len(columns) >= compositeColumns }
 
 const rowTypePrefix = "rows_"
 
-// rowType names the type of rows of the columns, by what it has: one that is there
-// never changes, and an older program finds its own beside a newer one's.
+// rowType names the row type after its columns: an existing type never changes, and an older program finds
+// its own next to a newer one's.
 func rowType(columns []Column) string {
 	sum := sha256.Sum256([]byte(typeColumns(columns)))
 	return rowTypePrefix + hex.EncodeToString(sum[:6])
@@ -42,7 +41,7 @@ func typeColumns(columns []Column) string {
 	return strings.Join(list, ", ")
 }
 
-// rowTypes lists the types of the queries' rows by their names.
+// rowTypes lists the row types of the queries by name.
 func rowTypes() map[string][]Column {
 	types := map[string][]Column{}
 	for _, query := range Statements {
@@ -55,7 +54,7 @@ func rowTypes() map[string][]Column {
 	return types
 }
 
-// createRowTypes makes the types that are not there yet.
+// createRowTypes creates missing types.
 func createRowTypes(ctx context.Context, tx pgx.Tx) error {
 	missing := rowTypes()
 	found, err := tx.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
@@ -86,7 +85,7 @@ func scanRowType(r Row) (name string, element, array uint32, err error) {
 	return name, element, array, err
 }
 
-// registerRows makes a writer's connection know the types of rows.
+// registerRows registers the row types on a writer's connection.
 func registerRows(ctx context.Context, conn *pgx.Conn) error {
 	found, err := conn.Query(ctx, selectRowTypes, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
@@ -105,13 +104,13 @@ func registerRows(ctx context.Context, conn *pgx.Conn) error {
 // rowsCodec encodes rows as an array of the type.
 type rowsCodec struct{ element uint32 }
 
-// FormatSupported is for pgx.
+// FormatSupported implements pgtype.Codec.
 func (rowsCodec) FormatSupported(format int16) bool { return format == pgtype.BinaryFormatCode }
 
-// PreferredFormat is for pgx.
+// PreferredFormat implements pgtype.Codec.
 func (rowsCodec) PreferredFormat() int16 { return pgtype.BinaryFormatCode }
 
-// PlanEncode returns how to encode rows.
+// PlanEncode returns the encoder of rows.
 func (c rowsCodec) PlanEncode(_ *pgtype.Map, _ uint32, _ int16, value any) pgtype.EncodePlan {
 	if _, ok := value.(*binaryRows); !ok {
 		return nil
@@ -127,7 +126,7 @@ func (c rowsCodec) Encode(value any, b []byte) ([]byte, error) {
 	return append(appendHead(b, c.element, r.n), r.b...), nil
 }
 
-// appendHead begins an array of one dimension without nulls.
+// appendHead starts an array of one dimension without nulls.
 func appendHead(b []byte, element uint32, n int) []byte {
 	dimensions := uint32(1)
 	if n == 0 {
@@ -145,15 +144,15 @@ func appendHead(b []byte, element uint32, n int) []byte {
 
 var errNeverRead = errors.New("rows are handed in, never read")
 
-// PlanScan is for pgx: there is no way.
+// PlanScan implements pgtype.Codec; scanning is not supported.
 func (rowsCodec) PlanScan(*pgtype.Map, uint32, int16, any) pgtype.ScanPlan { return nil }
 
-// DecodeDatabaseSQLValue is for pgx.
+// DecodeDatabaseSQLValue implements pgtype.Codec.
 func (rowsCodec) DecodeDatabaseSQLValue(*pgtype.Map, uint32, int16, []byte) (driver.Value, error) {
 	return nil, errNeverRead
 }
 
-// DecodeValue is for pgx.
+// DecodeValue implements pgtype.Codec.
 func (rowsCodec) DecodeValue(*pgtype.Map, uint32, int16, []byte) (any, error) {
 	return nil, errNeverRead
 }

@@ -88,7 +88,7 @@ func (d Dialect) SQL(text string) string {
 	}
 	text = strings.NewReplacer(words[:]...).Replace(text)
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
-	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may stand in another one, and becomes a text with braces
+	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may be nested in another macro, so its braces are restored later
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == PostgreSQL {
 		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
@@ -98,7 +98,7 @@ func (d Dialect) SQL(text string) string {
 		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
-		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // a planner who does not know how many would scan
+		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 		text = collate.ReplaceAllString(text, postgresCollate)
 	} else {
@@ -138,7 +138,7 @@ func (d Dialect) SQL(text string) string {
 	})
 }
 
-// documents puts in what reads the document of a payment as text.
+// documents expands the macros that read a payment's document as text.
 func (d Dialect) documents(text string) string {
 	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
 	if d == PostgreSQL {
@@ -178,8 +178,8 @@ var (
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
-	// limited is what SQLite would plan by: a statement whose plan depends on the value
-	// of an argument is prepared anew each time that it is given one.
+	// limited finds arguments that affect SQLite's plan: SQLite prepares such a statement anew for each
+	// value.
 	limited = regexp.MustCompile(`LIMIT (\$\d+)`)
 
 	collate = regexp.MustCompile(`\{collate ([\w ]+)\}`)
@@ -187,15 +187,15 @@ var (
 	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
 )
 
-// beforeEmail is how the document of a payment begins that has an e-mail.
+// beforeEmail is the start of a payment's document with an e-mail.
 const beforeEmail = `{"buyer":{"email":"`
 
-// beforeAsked is what stands in it before what the shop asked for, and nowhere else: a quote in a text
-// of a document has a backslash in front, and no name of a document is somebody's own.
+// beforeAsked precedes the shop's requested amount in a document and occurs nowhere else: a quote inside a
+// text has a backslash in front, and no document has user-chosen names.
 const beforeAsked = `"asked":{`
 
-// Triggers of a table that is only inserted into. They stop our own mistakes
-// and everybody who is not the tables' owner; the seals tell of the others.
+// Triggers of an insert-only table. They stop our own mistakes and everybody but the tables' owner; the
+// seals reveal the rest.
 const (
 	sqliteAppendOnly = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
 CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
@@ -204,8 +204,7 @@ CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '$
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
 )
 
-// postgresCollate rebuilds the indexes of each of the tables whose text is compared
-// by the rules of a language.
+// postgresCollate rebuilds the indexes of tables whose text is compared by a language's rules.
 const postgresCollate = `
 DO $$$$
 DECLARE t record;
@@ -220,8 +219,8 @@ BEGIN
   END LOOP;
 END $$$$;`
 
-// rows returns the table expression of the columns. PostgreSQL takes one array
-// of rows, or one per column where there are few, SQLite one JSON array of arrays.
+// rows returns the table expression of the columns. PostgreSQL takes one array of rows, or one array per
+// column if there are few; SQLite takes one JSON array of arrays.
 func (d Dialect) rows(columns []Column) string {
 	if d == PostgreSQL && composite(columns) {
 		return "(SELECT * FROM unnest($1::" + rowType(columns) + "[]) AS u)"
@@ -241,11 +240,11 @@ func (d Dialect) rows(columns []Column) string {
 	return "(SELECT " + strings.Join(list, ", ") + " FROM jsonb_each($1))"
 }
 
-// Column is a column of a table or of rows handed in.
+// Column is a column of a table or of argument rows.
 type Column struct {
 	Name, Kind string
 	Fixed      bool // never updated
-	WriteOnly  bool // of what fields name: a reader leaves it out
+	WriteOnly  bool // among the fields' columns: readers skip it
 }
 
 // ParseColumns reads "id TEXT, n BIGINT".

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// lockFile fails where the system has no lock that ends with its process.
+// lockFile fails: the system has no lock that ends with its process.
 func lockFile(*os.File) error { return errors.ErrUnsupported }

@@ -13,13 +13,13 @@ import (
 	"fmt"
 )
 
-// virtualClock makes SQLite ask for the time where Go does: it would ask the machine.
-// In a bubble of testing/synctest that is the bubble's, since the function is called
-// by the goroutine that runs the statement. It is one for the process.
+// virtualClock makes SQLite take the time from Go and not from the machine. In a testing/synctest bubble
+// that is the bubble's time, since the goroutine that runs the statement calls the function. It is set once
+// per process.
 var virtualClock sync.Once
 
-// OpenMemory opens an SQLite database that has no file, and one connection. content is
-// what it holds, as serialized returned it; nil is an empty one.
+// OpenMemory opens an SQLite database without a file, with one connection. content is its initial content,
+// from Serialized; nil is an empty database.
 func OpenMemory(ctx context.Context, content []byte, now func() time.Time) (*Lite, error) {
 	virtualClock.Do(func() {
 		modernc.MustRegisterScalarFunction("unixepoch", 1, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
@@ -50,7 +50,7 @@ func OpenMemory(ctx context.Context, content []byte, now func() time.Time) (*Lit
 	return db, nil
 }
 
-// Serialized returns what a database in memory holds.
+// Serialized returns the content of a database in memory.
 func (db *Lite) Serialized() (content []byte, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -17,27 +17,27 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Codes of PostgreSQL that say of a step that somebody else was faster: a text is no number,
-// which GuardLost is not; of two that wait for each other one is ended.
+// PostgreSQL's codes for a step that lost to somebody else: a text is not a number, as with GuardLost, or
+// the server ended one side of a deadlock.
 const (
 	noNumber = "22P02"
 	deadlock = "40P01"
 )
 
-// What else PostgreSQL says of a statement.
+// PostgreSQL's other codes for a statement.
 const (
-	lockNotAvailable = "55P03" // it did not want to wait for a lock
-	tookTooLong      = "57014" // a timeout ended it, or a person
+	lockNotAvailable = "55P03" // it was not to wait for a lock
+	tookTooLong      = "57014" // a timeout or a person ended it
 )
 
-// LockTaken reports whether a statement failed for a lock alone: it may be tried again.
+// LockTaken reports whether a statement failed only because of a lock: it may be retried.
 func LockTaken(err error) bool {
 	e, refused := errors.AsType[*pgconn.PgError](err)
 	return refused && (e.Code == lockNotAvailable || e.Code == deadlock)
 }
 
-// HeldUp tells a server that went away, or takes no writes now, from a migration that it refuses: that is
-// tried again when it is back, and so is no reason to end. What waited in vain for a lock, or took too long, is.
+// HeldUp separates a server that is gone or takes no writes from a failed migration. The former is retried
+// when the server is back, and is no reason to exit. A lock timeout or a slow statement is.
 func HeldUp(err error) error {
 	if e, answered := errors.AsType[*pgconn.PgError](err); answered && (e.Code == lockNotAvailable || e.Code == tookTooLong) {
 		return err
@@ -48,36 +48,35 @@ func HeldUp(err error) error {
 	return Down(err)
 }
 
-// MayNotWrite reports whether SQLite may not write to the file or beside it.
+// MayNotWrite reports whether SQLite may not write the file or next to it.
 func MayNotWrite(err error) bool {
 	e, ok := errors.AsType[*modernc.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_READONLY
 }
 
-// outages are the codes of PostgreSQL, or the classes they begin with, that say nothing
-// of a statement itself: resources are short (53: the disk is full, too many
-// connections), somebody intervened (57: a timeout, a shutdown), the system failed (58), a lock
-// was not to be had, the server takes no writes.
+// outages are PostgreSQL's codes, or their class prefixes, for failures that are not the statement's: lack
+// of resources (53: disk full, too many connections), intervention (57: a timeout, a shutdown), a system
+// failure (58), an unavailable lock, a server that takes no writes.
 var outages = []string{"53", "57", "58", "08", lockNotAvailable, "25006"}
 
-// strays are the codes for a prepared statement that is not there, or is there although this connection
-// did not prepare it: a pooler gave it another's session. Nothing was done.
+// strays are the codes for a missing prepared statement, or for one that this connection did not prepare: a
+// pooler gave it another session. Nothing was done.
 var strays = []string{"26000", "42P05"}
 
-// stray reports whether a connection has another's session.
+// stray reports whether a connection has another connection's session.
 func stray(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && slices.Contains(strays, e.Code)
 }
 
-// liteOutages are the same of SQLite.
+// liteOutages are SQLite's outages.
 var liteOutages = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
 	sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 }
 
-// Down tells an outage, which is nobody's fault and over some time, from a statement
-// that the database refuses. It is ErrDown then, with what went wrong.
+// Down separates an outage, which is nobody's fault and passes, from a statement that the database refuses.
+// It wraps an outage in ErrDown.
 func Down(err error) error {
 	if err == nil || errors.Is(err, ErrDown) {
 		return err
@@ -101,11 +100,10 @@ func Down(err error) error {
 	return fmt.Errorf("%w: %w", ErrDown, err)
 }
 
-// refusals are codes of PostgreSQL, or their classes, that say that the address is wrong: the name,
-// the password, the database.
+// refusals are PostgreSQL's codes, or their classes, for a wrong address: user, password or database.
 var refusals = []string{"28", "3D000", "42501"}
 
-// Refused reports whether a server answered that it lets nobody in with this address.
+// Refused reports whether a server refused the login of this address.
 func Refused(err error) bool {
 	e, answered := errors.AsType[*pgconn.PgError](err)
 	return answered && slices.ContainsFunc(refusals, func(code string) bool { return strings.HasPrefix(e.Code, code) })
@@ -117,22 +115,21 @@ func broken(err error) bool {
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
-// warning is the code of a warning that has none of its own.
+// warning is the code of a warning without its own code.
 const warning = "01000"
 
-// warnedKey marks a connection on which the server gave a warning.
+// warnedKey marks a connection on which the server warned.
 const warnedKey = "warned"
 
-// noteWarning keeps that the server warned. In a commit that means that it gave up
-// waiting for its standby: what was written is there now, and may be lost with this
-// server.
+// noteWarning records that the server warned. In a commit, this means that the server stopped waiting for
+// its standby: the data is written, but may be lost with this server.
 func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Code == warning {
 		conn.CustomData()[warnedKey] = true
 	}
 }
 
-// warned reports whether the server warned since the last time.
+// warned reports whether the server warned since the last call.
 func warned(conn *pgxpool.Conn) bool {
 	data := conn.Conn().PgConn().CustomData()
 	_, did := data[warnedKey]
@@ -144,7 +141,7 @@ func warned(conn *pgxpool.Conn) bool {
 // written.
 var ErrDown error = problem.New(problem.ServiceUnavailable, "the database cannot be reached: retry with backoff")
 
-// Rest pauses; false when that ends before.
+// Rest pauses; it returns false if end closes first.
 func Rest(pause time.Duration, end <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// setting makes a new connection's session have some settings. They are no parameters of its start:
-// a pooler refuses those.
+// setting sets settings in a new connection's session. They are not startup parameters, because a pooler
+// refuses those.
 func setting(values map[string]string) func(context.Context, *pgx.Conn) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -24,18 +24,18 @@ func setting(values map[string]string) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// ErrPooler: the address leads to a pooler that gives each transaction another session.
+// ErrPooler: the address leads to a pooler that gives each transaction a different session.
 var ErrPooler = errors.New("the address of the database leads to a pooler in transaction or statement mode: a session's settings and prepared " +
 	"statements, which Cascada needs, are lost in it. Set pool_mode = session for this database (pgbouncer.ini), or name PostgreSQL's own " +
 	"address; a node opens 15 connections at most")
 
-// probe is a setting that nobody else has.
+// probe is a setting that nobody else uses.
 const probe = "cascada.probe"
 
-// protocolViolation is the code for what may not be said on a connection.
+// protocolViolation is the code for a message that the connection does not allow.
 const protocolViolation = "08P01"
 
-// refusePooler looks whether a connection keeps its session. One that PostgreSQL itself answers does.
+// refusePooler checks whether a connection keeps its session. A direct connection to PostgreSQL does.
 //
 // Errors: ErrPooler.
 func (db *Postgres) refusePooler(ctx context.Context) error {
@@ -64,11 +64,10 @@ func (db *Postgres) refusePooler(ctx context.Context) error {
 	if err := ask(first.Conn(), "SELECT set_config('"+probe+"', 'first', false)", &of[0]); err != nil {
 		return Down(err)
 	}
-	// While the second one is in a transaction it has a session to itself: the first one's, where
-	// that one has none.
+	// In its transaction the second connection has a session to itself: the first one's, if that is free.
 	tx, err := second.Begin(ctx)
 	if e, answered := errors.AsType[*pgconn.PgError](err); answered && e.Code == protocolViolation {
-		return ErrPooler // in statement mode there is no transaction
+		return ErrPooler // statement mode has no transactions
 	}
 	if err != nil {
 		return Down(err)

@@ -12,7 +12,7 @@ import (
 type countedMutex struct {
 	mu            sync.Mutex
 	held          atomic.Bool
-	waits, waited atomic.Int64 // how often, and how long in all
+	waits, waited atomic.Int64 // how often, and how long in total
 }
 
 func (m *countedMutex) Lock() {
@@ -30,7 +30,7 @@ func (m *countedMutex) Unlock() {
 	m.mu.Unlock()
 }
 
-// Pools is for DB.
+// Pools implements DB.
 func (db *Lite) Pools() []Pool {
 	used := Bit(db.mu.held.Load())
 	list := []Pool{{Name: "writer", InUse: used, Idle: 1 - used, Most: 1, Waits: db.mu.waits.Load(), Waited: time.Duration(db.mu.waited.Load())}}
@@ -41,7 +41,7 @@ func (db *Lite) Pools() []Pool {
 	return list
 }
 
-// Pools counts from 0 again when the server became another one.
+// Pools counts from 0 again after a move to another server.
 func (db *Postgres) Pools() []Pool {
 	now := db.Connected.Load()
 	var list []Pool
@@ -58,13 +58,13 @@ func (db *Postgres) Pools() []Pool {
 	return list
 }
 
-// Pool is how the connections of a kind are used.
+// Pool is the use of one kind of connections.
 type Pool struct {
 	Name    string
 	InUse   int
 	Idle    int
 	Most    int
-	Waits   int64         // how often somebody had to wait for one
-	Waited  time.Duration // how long, in all
-	GivenUp int64         // how often somebody gave up waiting; SQLite does not count it
+	Waits   int64         // how often a caller had to wait for one
+	Waited  time.Duration // total waiting time
+	GivenUp int64         // how often a caller gave up waiting; SQLite does not count it
 }

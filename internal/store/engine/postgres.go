@@ -20,9 +20,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Postgres is PostgreSQL. Readers and committers have pools of their own, because their plans
-// differ. So have leases, and the node's own lease: one that is not renewed because
-// others wait for a lock loses its calls to another node.
+// Postgres is PostgreSQL. Readers and committers have separate pools, because their plans differ. Leases
+// and the node's own lease have theirs too: a node lease that is not renewed because others wait for a lock
+// would lose its calls to another node.
 type Postgres struct {
 	server    *server
 	Connected atomic.Pointer[pools]
@@ -30,11 +30,11 @@ type Postgres struct {
 	leases    *pgxpool.Config
 	holds     *pgxpool.Config
 	writes    *pgxpool.Config
-	crowd     atomic.Int64 // who waits for a connection
+	crowd     atomic.Int64 // callers that wait for a connection
 }
 
-// pools are the connections to one server, in one era. A pool waits for a connection
-// that it closes, which a server that hangs may hold up, so another era has others.
+// pools are the connections to one server in one era. A closing pool waits for its connections, which a
+// hanging server may block, so each era has new pools.
 type pools struct {
 	era     context.Context
 	readers *pgxpool.Pool
@@ -48,12 +48,11 @@ const (
 	pgLeasers = 2
 	pgHolders = 1
 	Writers   = 3 // two committers and a spare
-	// connectTimeout is for a host that does not answer at all, where the address
-	// says no connect_timeout.
+	// connectTimeout is for a host that does not answer, unless the address has a connect_timeout.
 	connectTimeout = 2 * time.Second
-	// crowdLimit is how many may wait for a connection; others are told so at once.
+	// crowdLimit is how many callers may wait for a connection; others fail at once.
 	crowdLimit = 1000
-	// queryTimeout bounds what is read or leased, where the caller sets no deadline.
+	// queryTimeout bounds reads and leases without a deadline of the caller's.
 	queryTimeout = 8 * time.Second
 )
 
@@ -64,8 +63,8 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*Postgres,
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "cascada"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	// Compiling a statement takes longer than any of ours runs; the planner, which
-	// guesses that JSON has many keys, would do so even over empty tables.
+	// Compiling a statement takes longer than any of ours runs. The planner assumes that JSON has many
+	// keys, and would compile even over empty tables.
 	reading := map[string]string{"jit": "off"}
 	config.AfterConnect = setting(reading)
 	if config.ConnConfig.ConnectTimeout == 0 {
@@ -83,21 +82,18 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*Postgres,
 	db.leases.MaxConns, db.leases.MinConns = pgLeasers, 0
 	db.holds.MaxConns, db.holds.MinConns = pgHolders, 0
 	config = config.Copy()
-	// None is opened before the migrations have made the types that it learns of.
+	// Connections open only after the migrations have made the types that they register.
 	config.MaxConns, config.MinConns = Writers, 0
 	writing := maps.Clone(reading)
-	// A server that hears no more of a client gives its transaction up by itself, so
-	// that what became of it can be found out.
+	// The server ends the transaction of a silent client by itself, so that its fate can be found out.
 	writing["idle_in_transaction_session_timeout"] = strconv.FormatInt(CommitTimeout.Milliseconds(), 10)
 	writing["statement_timeout"] = strconv.FormatInt(CommitTimeout.Milliseconds(), 10)
-	// A statement prepared while a table was empty keeps a plan that scans it
-	// when it has grown. A batch only ever wants index lookups; that an index is not
-	// read from end to end, {among} sees to.
+	// A statement prepared while a table was empty would keep its scan after the table has grown. A batch
+	// only needs index lookups; {among} keeps it from reading a whole index.
 	for _, off := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
 		writing[off] = "off"
 	}
-	// So there is one plan worth having, and to make it anew each time costs as much
-	// as to run it.
+	// So only one plan is useful, and planning anew each time costs as much as running it.
 	writing["plan_cache_mode"] = "force_generic_plan"
 	set := setting(writing)
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
@@ -123,8 +119,7 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*Postgres,
 	return db, nil
 }
 
-// connect makes the pools of the server's present era. Connections are made when
-// somebody wants them.
+// connect makes the pools of the current era. They open connections on demand.
 func (db *Postgres) connect(ctx context.Context) error {
 	next := &pools{era: db.server.current()}
 	for _, make := range []struct {
@@ -138,13 +133,13 @@ func (db *Postgres) connect(ctx context.Context) error {
 		}
 	}
 	if before := db.Connected.Swap(next); before != nil {
-		go before.close() // which may take as long as the system waits for a host
+		go before.close() // may take as long as the system waits for a host
 	}
 	return nil
 }
 
-// part ends every connection, once it is idle, where one has another's session: whose the others have
-// nobody knows, and what was set and prepared in them is not theirs. New ones have their own.
+// part closes every connection, once idle, if one has another's session: nobody knows whose sessions the
+// others have, and their settings and prepared statements are not ours. New connections have their own.
 func (p *pools) part(err error) {
 	if !stray(err) {
 		return
@@ -162,16 +157,16 @@ func (p *pools) close() {
 	}
 }
 
-// Dialect is for DB.
+// Dialect implements DB.
 func (db *Postgres) Dialect() Dialect { return PostgreSQL }
 
-// Claim is for DB.
+// Claim implements DB.
 func (db *Postgres) Claim() error { return nil }
 
-// Alone is for DB.
+// Alone implements DB.
 func (db *Postgres) Alone() bool { return false }
 
-// Ping is for DB.
+// Ping implements DB.
 func (db *Postgres) Ping(ctx context.Context) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
@@ -184,13 +179,13 @@ func (db *Postgres) Ping(ctx context.Context) error {
 	return Down(conn.Ping(ctx))
 }
 
-// takeRoom makes some hundred pages that are dropped at once.
+// takeRoom makes some hundred pages and drops them at once.
 const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
 
-// insufficientPrivilege is the code for what a role may not do: tables that are not kept, here.
+// insufficientPrivilege is the code for a missing right: here, to create temporary tables.
 const insufficientPrivilege = "42501"
 
-// Room is for engine: a changed row finds its place in a page that is there, a new one may not.
+// Room implements DB: a changed row fits into an existing page, a new row may not.
 func (db *Postgres) Room(ctx context.Context) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
@@ -207,24 +202,23 @@ func (db *Postgres) Room(ctx context.Context) error {
 	return err
 }
 
-// Close is for DB.
+// Close implements DB.
 func (db *Postgres) Close() {
 	db.server.close()
 	db.Connected.Load().close()
 }
 
-// bound gives a call a deadline, where it has none, and ends it when the server is
-// given up.
+// bound gives a call a deadline if it has none, and cancels it when the server is given up.
 func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	if _, set := ctx.Deadline(); set {
-		limit = math.MaxInt64 // its own is sooner
+		limit = math.MaxInt64 // its own deadline is sooner
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	stop := context.AfterFunc(p.era, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// acquire waits for a connection of a pool, among not too many readers.
+// acquire waits for a connection of a pool; too many waiting readers are refused.
 func (db *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	defer db.crowd.Add(-1)
 	if db.crowd.Add(1) > crowdLimit && pool == db.Connected.Load().readers {
@@ -237,7 +231,7 @@ func (db *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.C
 	return conn, nil
 }
 
-// Query is for DB.
+// Query implements DB.
 func (db *Postgres) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
 	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.readers, text, args, each)
@@ -249,13 +243,13 @@ func (db *Postgres) Walk(ctx context.Context, text string, args []any, each func
 	return db.read(ctx, pools, pools.Writers, text, args, each)
 }
 
-// Lease is for DB.
+// Lease implements DB.
 func (db *Postgres) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
 	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.leasers, text, args, each)
 }
 
-// Hold is for DB.
+// Hold implements DB.
 func (db *Postgres) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
 	pools := db.Connected.Load()
 	return db.read(ctx, pools, pools.holders, text, args, each)
@@ -277,10 +271,10 @@ func (db *Postgres) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, 
 		return fmt.Errorf("%w: the server did not wait for its standby", ErrDown)
 	}
 	pools.part(err)
-	if ctx.Err() != nil { // the caller's own doing
+	if ctx.Err() != nil { // the caller canceled it
 		return err
 	}
-	if err != nil && bounded.Err() != nil { // the server did not answer in time, or is given up
+	if err != nil && bounded.Err() != nil { // the server did not answer in time, or was given up
 		return fmt.Errorf("%w: %w", ErrDown, err)
 	}
 	return Down(err)
@@ -300,8 +294,8 @@ func Drain(result pgx.Rows, each func(Row) error) error {
 	return result.Err()
 }
 
-// CountedTexts has, for each statement that returns rows, one that fails when it
-// does not return so many. Its last argument is the number.
+// CountedTexts maps each statement that returns rows to one that fails unless it returns exactly so many.
+// Its last argument is the number.
 var CountedTexts = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for _, text := range postgresTexts() {
@@ -314,8 +308,8 @@ var CountedTexts = sync.OnceValue(func() map[string]string {
 
 var argument = regexp.MustCompile(`\$(\d+)`)
 
-// counted makes a number of GuardLost where the count is another, which fails: that ends
-// the transaction, before what follows in the same trip is run.
+// counted casts GuardLost to a number if the count differs, which fails and so ends the transaction before
+// the rest of the round trip runs.
 func counted(text string) string {
 	last := 0
 	for _, found := range argument.FindAllStringSubmatch(text, -1) {
@@ -332,7 +326,7 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 	all = append(all, Step{Text: "BEGIN"})
 	found := false
 	if slices.ContainsFunc(steps, func(s Step) bool { return !strings.Contains(s.Text, unlessForeseen) }) {
-		look = nil // one that does not ask would write what the others do not
+		look = nil // a step without {unless lost} would write what the others skip
 	}
 	for _, s := range look {
 		all = append(all, Step{Text: s.Text, Args: s.Args, Each: func(r Row) error { found = true; return s.Each(r) }})
@@ -352,15 +346,14 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 	return err
 }
 
-// Transact takes two round trips: begin and the guards, then everything else
-// and the commit.
+// Transact takes two round trips: begin and the guards, then the rest and the commit.
 func (db *Postgres) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
 	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		begin := make([]Step, 0, len(guards)+1)
 		begin = append(begin, Step{Text: "BEGIN"})
 		begin = append(begin, guards...)
 		if _, err := send(ctx, conn, begin); err != nil {
-			// The connection, whatever it said; or one of two that wait for each other.
+			// The connection failed, whatever the error; or the server ended one side of a deadlock.
 			if server, answered := errors.AsType[*pgconn.PgError](err); !answered || server.Code == deadlock {
 				return fmt.Errorf("%w: %w", ErrDown, err)
 			}
@@ -374,9 +367,8 @@ func (db *Postgres) Transact(ctx context.Context, guards []Step, decide func() (
 	})
 }
 
-// inTransaction runs a transaction on a connection of the writers, and leaves it usable
-// or closes it. What was committed on a server that was given up meanwhile is not known
-// to be there on the one that took its place.
+// inTransaction runs a transaction on a writer's connection, and leaves it usable or closes it. If the
+// server was given up meanwhile, it is not known whether its successor has the commit.
 func (db *Postgres) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, CommitTimeout)
@@ -417,7 +409,7 @@ func commit(ctx context.Context, conn *pgxpool.Conn, steps []Step) error {
 	return Down(err)
 }
 
-// send runs the steps in one round trip and returns the tag of the last.
+// send runs the steps in one round trip and returns the last tag.
 func send(ctx context.Context, conn *pgxpool.Conn, steps []Step) (tag pgconn.CommandTag, err error) {
 	var batch pgx.Batch
 	for _, s := range steps {
@@ -454,10 +446,9 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 	return nil
 }
 
-// Tidy vacuums the tables that rows only pass through: payments in flight and
-// what waits to be sealed. A busy service leaves thousands of dead rows a second
-// in them, and autovacuum looks once a minute: by then every look at the table
-// costs a hundred times what it should.
+// Tidy vacuums the tables that rows only pass through: payments in flight and rows waiting for a seal. A
+// busy service leaves thousands of dead rows a second there, and autovacuum runs once a minute: by then
+// every read of the table costs a hundred times too much.
 func (db *Postgres) Tidy(ctx context.Context) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, time.Minute)
@@ -466,7 +457,7 @@ func (db *Postgres) Tidy(ctx context.Context) error {
 	return err
 }
 
-// Prepare is for DB.
+// Prepare implements DB.
 func (db *Postgres) Prepare(ctx context.Context, text string) error {
 	conn, err := db.Connected.Load().readers.Acquire(ctx)
 	if err != nil {

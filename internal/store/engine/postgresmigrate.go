@@ -9,26 +9,26 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// migrationLock is an arbitrary number that all nodes agree on.
+// migrationLock is an arbitrary number that all nodes share.
 const migrationLock = 7163290418
 
-// lockTimeout is how long a migration waits for a lock, since others queue behind it. It is tried again.
+// lockTimeout is how long a migration waits for a lock, because others queue behind it. Then it retries.
 const lockTimeout = 100 * time.Millisecond
 
-// lockPause is how long a node waits between two looks whether another one migrates.
+// lockPause is the pause between two checks whether another node is migrating.
 const lockPause = 50 * time.Millisecond
 
-// migrationTimeout is for a schema that has to read large tables.
+// migrationTimeout allows for migrations that read large tables.
 const migrationTimeout = 24 * time.Hour
 
-// Migrate is for DB.
+// Migrate implements DB.
 func (db *Postgres) Migrate(ctx context.Context, run func(Migrator) error) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, migrationTimeout)
 	defer done()
 	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
-		// Who waits for a lock, or holds a result, holds a snapshot too, and an index that is made beside
-		// others waits for those.
+		// A session that waits for a lock or holds a result also holds a snapshot, and a concurrent index
+		// build waits for all snapshots.
 		for mine := false; !mine; {
 			err := tx.QueryRow(ctx, fmt.Sprintf("SELECT pg_try_advisory_xact_lock(%d)", migrationLock), pgx.QueryExecModeSimpleProtocol).Scan(&mine)
 			if err == nil && !mine && !Rest(lockPause, ctx.Done()) {
@@ -48,7 +48,7 @@ func (db *Postgres) Migrate(ctx context.Context, run func(Migrator) error) error
 type pgMigrator struct {
 	ctx   context.Context
 	tx    pgx.Tx
-	other *pgxpool.Pool // whose connections stand outside of the transaction
+	other *pgxpool.Pool // with connections outside the transaction
 }
 
 func (m pgMigrator) Exec(text string) error {
@@ -75,7 +75,7 @@ func (m pgMigrator) Impatient() error {
 
 func (m pgMigrator) Bar() error { return m.Exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
 
-// Ready is for engine: writers need the types of rows.
+// Ready implements DB: writers need the row types.
 func (db *Postgres) Ready(ctx context.Context) error {
 	missing := rowTypes()
 	err := db.Query(ctx, selectRowTypes, nil, func(r Row) error {

@@ -14,7 +14,7 @@ import (
 // SQLiteReader reads an SQLite file.
 type SQLiteReader struct{ db *sql.DB }
 
-// OpenSQLiteReader opens a file for reading alone.
+// OpenSQLiteReader opens a file read-only.
 func OpenSQLiteReader(path string) (*SQLiteReader, error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+url.Values{
 		"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(ON)", "cache_size(-8192)"},
@@ -26,13 +26,13 @@ func OpenSQLiteReader(path string) (*SQLiteReader, error) {
 	return &SQLiteReader{db}, nil
 }
 
-// Dialect is for DB.
+// Dialect implements Reads.
 func (l *SQLiteReader) Dialect() Dialect { return SQLite }
 
-// Close is for DB.
+// Close closes the file.
 func (l *SQLiteReader) Close() { l.db.Close() }
 
-// Snapshot is for DB.
+// Snapshot implements Reads.
 func (l *SQLiteReader) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
 	return liteSnapshot(ctx, l.db, read)
 }
@@ -40,7 +40,7 @@ func (l *SQLiteReader) Snapshot(ctx context.Context, _ Lookups, read func(Asking
 // PostgresReader reads a PostgreSQL server.
 type PostgresReader struct{ pool *pgxpool.Pool }
 
-// OpenPostgresReader connects to a server, or a standby, for reading alone.
+// OpenPostgresReader connects to a server or a standby, read-only.
 func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -50,7 +50,7 @@ func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.AfterConnect = setting(map[string]string{
 		"jit": "off", "default_transaction_read_only": "on",
-		// A client that is gone keeps no snapshot open.
+		// The server closes the snapshot of a client that is gone.
 		"idle_in_transaction_session_timeout": "60000",
 	})
 	if config.ConnConfig.ConnectTimeout == 0 {
@@ -61,7 +61,7 @@ func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error
 	if config.ConnConfig.ValidateConnect == nil {
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 		if err := pingAlone(ctx, config.ConnConfig); err != nil {
-			config.ConnConfig.ValidateConnect = nil // there is no primary
+			config.ConnConfig.ValidateConnect = nil // no primary found
 		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -75,7 +75,7 @@ func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error
 	return &PostgresReader{pool}, nil
 }
 
-// pingAlone reports whether a server of the address is as it wants.
+// pingAlone reports whether one of the address's servers meets its target_session_attrs.
 func pingAlone(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
@@ -84,13 +84,13 @@ func pingAlone(ctx context.Context, config *pgx.ConnConfig) error {
 	return conn.Close(ctx)
 }
 
-// Dialect is for DB.
+// Dialect implements Reads.
 func (p *PostgresReader) Dialect() Dialect { return PostgreSQL }
 
-// Close is for DB.
+// Close disconnects.
 func (p *PostgresReader) Close() { p.pool.Close() }
 
-// Snapshot is for DB.
+// Snapshot implements Reads.
 func (p *PostgresReader) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
 	conn, err := p.pool.Acquire(ctx)
 	if err != nil {

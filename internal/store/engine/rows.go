@@ -9,16 +9,16 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows gathers values row by row, in the order of a {rows: …}: text, number
-// and flag append the next value, next ends the row.
+// Rows collects values row by row, in the column order of a {rows: …}: Text, Number and Flag append the
+// next value, and Next ends the row.
 type Rows struct {
 	Columns []Column
-	at      int // the next value's column
+	at      int // column of the next value
 	N       int
 	Form
 }
 
-// Form is how a database takes rows.
+// Form is how a database receives rows.
 type Form interface {
 	begin() // a row
 	appendText(v string)
@@ -28,7 +28,7 @@ type Form interface {
 	Args() []any // of the statement
 }
 
-// NewRows returns rows that have the columns, with room for so many.
+// NewRows returns rows with these columns and room for so many.
 func NewRows(d Dialect, columns []Column, capacity int) *Rows {
 	r := &Rows{Columns: columns}
 	switch {
@@ -42,7 +42,7 @@ func NewRows(d Dialect, columns []Column, capacity int) *Rows {
 	return r
 }
 
-// value steps to the next column, which must be of the kind.
+// value moves to the next column, which must have this kind.
 func (r *Rows) value(kind string) {
 	if r.at >= len(r.Columns) || r.Columns[r.at].Kind != kind {
 		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, r.at, r.Columns))
@@ -53,7 +53,7 @@ func (r *Rows) value(kind string) {
 	r.at++
 }
 
-// Text appends values of the next columns.
+// Text appends the next columns' values.
 func (r *Rows) Text(values ...string) *Rows {
 	for _, v := range values {
 		r.value("TEXT")
@@ -62,7 +62,7 @@ func (r *Rows) Text(values ...string) *Rows {
 	return r
 }
 
-// Number appends values of the next columns.
+// Number appends the next columns' values.
 func (r *Rows) Number(values ...int64) *Rows {
 	for _, v := range values {
 		r.value("BIGINT")
@@ -71,7 +71,7 @@ func (r *Rows) Number(values ...int64) *Rows {
 	return r
 }
 
-// Flag appends the value of the next column.
+// Flag appends the next column's value.
 func (r *Rows) Flag(v bool) *Rows {
 	r.value("BOOLEAN")
 	r.appendFlag(v)
@@ -110,7 +110,7 @@ func (r *jsonRows) begin() {
 	r.b = append(r.b, '[')
 }
 
-// comma goes before each value but a row's first.
+// comma precedes each value except a row's first.
 func (r *jsonRows) comma() {
 	if r.b[len(r.b)-1] != '[' {
 		r.b = append(r.b, ',')
@@ -137,8 +137,8 @@ func (r *jsonRows) end() { r.b = append(r.b, ']') }
 // Args returns the arguments of the statement.
 func (r *jsonRows) Args() []any { return []any{string(append(r.b, ']'))} }
 
-// AppendJSONText appends a text as JSON. It is valid UTF-8 already: encoding
-// it again for each of many columns would be the dearest step of a write.
+// AppendJSONText appends a text as JSON. The text is already valid UTF-8: encoding it again for each of
+// many columns would be the most expensive step of a write.
 func AppendJSONText(b []byte, text string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -159,13 +159,13 @@ func AppendJSONText(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-// binaryRows are the elements of an array of a composite type as PostgreSQL
-// receives them (record_recv in its sources).
+// binaryRows are the elements of a composite-type array in PostgreSQL's binary format (record_recv in its
+// sources).
 type binaryRows struct {
 	b                 []byte
 	columns, capacity int
 	n                 int
-	start             int // of the row that is gathered
+	start             int // of the current row
 }
 
 func newBinaryRows(columns []Column, capacity int) *binaryRows {
@@ -174,11 +174,11 @@ func newBinaryRows(columns []Column, capacity int) *binaryRows {
 
 func (r *binaryRows) begin() {
 	r.start = len(r.b)
-	r.b = binary.BigEndian.AppendUint32(r.b, 0) // how long the row is, once it is known
+	r.b = binary.BigEndian.AppendUint32(r.b, 0) // the row's length, filled in later
 	r.b = binary.BigEndian.AppendUint32(r.b, uint32(r.columns))
 }
 
-// field begins a value that has so many bytes.
+// field starts a value with so many bytes.
 func (r *binaryRows) field(oid uint32, length int) {
 	r.b = binary.BigEndian.AppendUint32(r.b, oid)
 	r.b = binary.BigEndian.AppendUint32(r.b, uint32(length))
@@ -209,8 +209,8 @@ func (r *binaryRows) end() {
 // Args returns the arguments of the statement.
 func (r *binaryRows) Args() []any { return []any{r} }
 
-// Arrays are an array per column: PostgreSQL takes rows of few columns so, and
-// seals are made of it.
+// Arrays holds one array per column: PostgreSQL takes rows of few columns this way, and seals are made from
+// it.
 type Arrays struct {
 	columns []Column
 	at      int

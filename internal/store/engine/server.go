@@ -15,34 +15,33 @@ import (
 )
 
 const (
-	// beatEvery is how often the server is asked whether it still is the primary, and
-	// beatTimeout how long its answer, or a connection to a host, may take.
+	// beatEvery is how often the server is asked whether it is still the primary. beatTimeout bounds its
+	// answer, or a connection to a host.
 	beatEvery   = time.Second
 	beatTimeout = 2 * time.Second
-	// lookPause is the time between two looks at all hosts while none is the primary.
+	// lookPause is the pause between two looks at all hosts while none is the primary.
 	lookPause = 250 * time.Millisecond
-	// othersEvery is how many beats pass between two looks at the other hosts: one of
-	// them may have been promoted while the server that we use lives on. Until then what is
-	// read is old, and a commit waits in vain for the standby that is none any more.
+	// othersEvery is how many beats pass between two looks at the other hosts: one of them may have been
+	// promoted while our server is still up. Until then reads are stale, and a commit waits in vain for a
+	// standby that is gone.
 	othersEvery = 2
-	// deadAfter is how long a connection may go without an acknowledgement of what it
-	// sent before the system ends it.
+	// deadAfter is how long sent data may stay unacknowledged before the system ends the connection.
 	deadAfter = 8 * time.Second
 )
 
 var (
-	// errNoServer: no host of the address is the primary now.
+	// errNoServer: no host of the address is currently the primary.
 	errNoServer = fmt.Errorf("%w: no host of the address is a primary that takes writes", ErrDown)
 	errStandby  = errors.New("the host is a standby")
 	errOld      = errors.New("the host is a primary of an older timeline: another one was promoted in its place")
 )
 
-// server is the host that is written to and read from: of all that the address names,
-// the primary of the newest timeline. A promotion begins a new timeline, so a primary
-// that was replaced, and does not know it, is told by its older one.
+// server is the host for reads and writes: of all hosts in the address, the primary with the newest
+// timeline. A promotion starts a new timeline, so a replaced primary that does not know it is recognized by
+// its older one.
 //
-// It watches by itself, because a server may also hang: then connections stay open and
-// nothing is answered. When it gives a server up, all that waits for it ends at once.
+// It watches actively, because a server may also hang: its connections stay open and nothing is answered.
+// When it gives a server up, all that waits for the server ends at once.
 type server struct {
 	hosts []*pgconn.Config // one each
 	log   *slog.Logger
@@ -51,15 +50,15 @@ type server struct {
 	life  context.Context
 	end   context.CancelFunc
 
-	mu       sync.Mutex         // owns what follows
-	begin    func()             // replaces the pools, whose connections are to a server before
+	mu       sync.Mutex         // owns the fields below
+	begin    func()             // replaces the pools, which are connected to the old server
 	at       int                // the host in use; -1: none
-	timeline int64              // the newest that was ever seen; 0: the server does not tell
+	timeline int64              // the newest ever seen; 0: the server does not report it
 	era      context.Context    // ends when the server is given up
 	endEra   context.CancelFunc //
 }
 
-// standing is what a host says of itself.
+// standing is a host's reported state.
 type standing struct {
 	host     int
 	timeline int64
@@ -67,7 +66,7 @@ type standing struct {
 	err      error
 }
 
-// newServer finds the primary. config becomes one that connects to it alone.
+// newServer finds the primary. It changes config to connect to the primary only.
 func newServer(ctx context.Context, config *pgxpool.Config, log *slog.Logger) (*server, error) {
 	v := &server{hosts: hostsOf(config.ConnConfig), log: log, at: -1, begin: func() {}, poke: make(chan struct{}, 1)}
 	v.life, v.end = context.WithCancel(context.Background())
@@ -84,7 +83,7 @@ func newServer(ctx context.Context, config *pgxpool.Config, log *slog.Logger) (*
 	return v, nil
 }
 
-// hostsOf takes an address apart: each host may be tried with TLS and without.
+// hostsOf splits an address into hosts, each with and without TLS if both may be tried.
 func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
 	all := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 	for _, one := range all {
@@ -99,7 +98,7 @@ func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
 	return hosts
 }
 
-// onMove sets what replaces the pools when an era begins.
+// onMove sets the function that replaces the pools when an era begins.
 func (v *server) onMove(begin func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -111,14 +110,14 @@ func (v *server) close() {
 	v.group.Wait()
 }
 
-// current is the era in which the server is used: it ends when it is given up.
+// current is the server's current era, which ends when the server is given up.
 func (v *server) current() context.Context {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.era
 }
 
-// aim directs a new connection of a pool to the host.
+// aim points a pool's new connection at the host.
 func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,7 +129,7 @@ func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
 	return nil
 }
 
-// validate refuses a new connection to a server that is not the primary that we know.
+// validate refuses a new connection to a server that is not the known primary.
 func (v *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	timeline, err := role(ctx, conn)
 	if err != nil {
@@ -141,7 +140,7 @@ func (v *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	switch {
 	case timeline < v.timeline:
 		return errOld
-	case timeline > v.timeline: // connections to the one before are to be dropped
+	case timeline > v.timeline: // connections to the old primary must be closed
 		v.timeline = timeline
 		select {
 		case v.poke <- struct{}{}:
@@ -151,15 +150,15 @@ func (v *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// askRole returns no row of a standby, and else the timeline that the primary writes.
+// askRole returns no row on a standby, and otherwise the primary's current timeline.
 const askRole = `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) WHERE NOT pg_is_in_recovery()`
 
-// askRolePlainly is for a service that does not show its log.
+// askRolePlainly is for a service that hides its WAL position.
 const askRolePlainly = `SELECT '0' WHERE NOT pg_is_in_recovery()`
 
-// role returns the timeline that a primary writes.
+// role returns a primary's timeline.
 //
-// Errors: errStandby, and what breaks.
+// Errors: errStandby, or a failure of the connection.
 func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) {
 	for _, text := range []string{askRole, askRolePlainly} {
 		result := conn.ExecParams(ctx, text, nil, nil, nil, nil).Read()
@@ -180,9 +179,9 @@ func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) 
 	return 0, err
 }
 
-// find looks at all hosts. What a look finds is as old as its fastest answer: where it waited
-// for a host that hangs, another one may have been promoted since it said that it is a standby,
-// and the one that hung may be the primary of before. So such a look is made again.
+// find looks at all hosts. A look is as old as its fastest answer: while it waited for a hanging host,
+// another one may have been promoted after it answered as a standby, and the hanging one may be the former
+// primary. So such a look is repeated.
 func (v *server) find(ctx context.Context) standing {
 	began := time.Now()
 	best := v.look(ctx)
@@ -196,9 +195,8 @@ func (v *server) find(ctx context.Context) standing {
 	return best
 }
 
-// look asks all hosts at once, and returns the primary of the newest timeline, with a
-// connection to it. It does not wait for a host that hangs longer than for one that
-// answers well.
+// look asks all hosts at once, and returns the primary of the newest timeline with a connection to it. Once
+// a host has answered well, it waits only briefly for hanging hosts.
 func (v *server) look(ctx context.Context) standing {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
@@ -226,7 +224,7 @@ func (v *server) look(ctx context.Context) standing {
 			hangUp(best.conn)
 		}
 		best = got
-		// Others get a moment to say that they are newer.
+		// Gives other hosts a moment to report a newer timeline.
 		moment := time.AfterFunc(lookPause, cancel)
 		defer moment.Stop()
 	}
@@ -240,7 +238,7 @@ func joinWhileNone(best standing, err error) error {
 	return errors.Join(best.err, err)
 }
 
-// ask connects to a host and asks what it is.
+// ask connects to a host and asks for its role.
 func (v *server) ask(ctx context.Context, host int) standing {
 	conn, err := pgconn.ConnectConfig(ctx, v.hosts[host])
 	if err != nil {
@@ -254,17 +252,17 @@ func (v *server) ask(ctx context.Context, host int) standing {
 	return standing{host: host, timeline: timeline, conn: conn}
 }
 
-// hangUp ends a connection whose other side may not answer.
+// hangUp closes a connection whose other side may not answer.
 func hangUp(conn *pgconn.PgConn) {
 	if conn == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookPause)
 	defer cancel()
-	_ = conn.Close(ctx) // it is not used any more, whatever it says
+	_ = conn.Close(ctx) // it is no longer used, whatever the result
 }
 
-// move begins an era with a server.
+// move starts an era with a server.
 func (v *server) move(to standing) {
 	v.mu.Lock()
 	v.endEra()
@@ -275,8 +273,8 @@ func (v *server) move(to standing) {
 	begin()
 }
 
-// leave gives the server up: what waits for it ends, and what comes is refused, until
-// a primary is found.
+// leave gives the server up: everything that waits for it ends, and new calls are refused until a primary
+// is found.
 func (v *server) leave() {
 	v.mu.Lock()
 	v.at = -1
@@ -284,8 +282,7 @@ func (v *server) leave() {
 	v.mu.Unlock()
 }
 
-// watch asks the server every second, and finds another when it does not answer as the
-// primary any more.
+// watch checks the server every second, and finds another when it no longer answers as the primary.
 func (v *server) watch(conn *pgconn.PgConn) {
 	defer func() { hangUp(conn) }()
 	for beats := 1; v.rest(beatEvery); beats++ {
@@ -299,7 +296,7 @@ func (v *server) watch(conn *pgconn.PgConn) {
 			hangUp(best.conn)
 			return
 		case best.err != nil && cause == nil:
-			continue // the others have nothing to say
+			continue // the others have no news
 		}
 		for first := true; best.err != nil; first = false {
 			if first {
@@ -317,7 +314,7 @@ func (v *server) watch(conn *pgconn.PgConn) {
 	}
 }
 
-// settle goes on with the best host: as before, where it is the one in use.
+// settle continues with the best host; nothing changes if that is the one in use.
 func (v *server) settle(best standing) {
 	v.mu.Lock()
 	same := v.at == best.host && v.timeline == best.timeline
@@ -329,7 +326,7 @@ func (v *server) settle(best standing) {
 	v.move(best)
 }
 
-// beat asks the server in use whether it is the primary that we know.
+// beat asks the server in use whether it is still the known primary.
 func (v *server) beat(conn *pgconn.PgConn) error {
 	ctx, cancel := context.WithTimeout(v.life, beatTimeout)
 	defer cancel()
@@ -358,7 +355,7 @@ func (v *server) rest(pause time.Duration) bool {
 	}
 }
 
-// dial connects so that the system itself ends a connection that nobody answers.
+// dial connects so that the system itself ends an unresponsive connection.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{
 		Timeout:         connectTimeout,

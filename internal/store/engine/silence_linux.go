@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// tcpUserTimeout is Linux's TCP_USER_TIMEOUT (tcp(7)): how long sent data may stay
-// unacknowledged, in milliseconds.
+// tcpUserTimeout is Linux's TCP_USER_TIMEOUT (tcp(7)): how long sent data may stay unacknowledged, in
+// milliseconds.
 const tcpUserTimeout = 0x12
 
-// boundSilence lets the system end a connection whose other side says nothing.
+// boundSilence makes the system end a connection whose other side is silent.
 func boundSilence(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

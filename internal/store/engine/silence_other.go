@@ -4,6 +4,5 @@ package engine
 
 import "syscall"
 
-// boundSilence leaves connections to keep-alive and to the statements' deadlines, where
-// the system has nothing better.
+// boundSilence does nothing: here keep-alive and the statements' deadlines have to do.
 func boundSilence(string, string, syscall.RawConn) error { return nil }

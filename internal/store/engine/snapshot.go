@@ -15,25 +15,25 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Asking runs a reading statement in a snapshot, and calls each for every row.
+// Asking runs a reading statement in a snapshot and calls each for every row.
 type Asking func(text string, args []any, each func(Row) error) error
 
-// Lookups says how the statements of a snapshot find their rows.
+// Lookups says how a snapshot's statements find rows.
 type Lookups bool
 
 const (
-	ByAnyPlan Lookups = false // as the planner thinks best
-	ByIndex   Lookups = true  // no plan may read a table from end to end
+	ByAnyPlan Lookups = false // the planner decides
+	ByIndex   Lookups = true  // no plan may scan a whole table
 )
 
-// beginSnapshot opens a transaction that sees one moment and can write nothing. A plan is
-// made for the values that are asked for: one for any values takes a part of a table to be large.
+// beginSnapshot opens a read-only transaction that sees one moment. Plans use the actual argument values: a
+// generic plan overestimates a part of a table.
 const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan`
 
-// onlyLookups are the settings of ByIndex.
+// onlyLookups are the settings for ByIndex.
 const onlyLookups = `; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
 
-// Snapshot is for DB.
+// Snapshot implements DB.
 func (db *Postgres) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
@@ -64,9 +64,9 @@ func pgSnapshot(ctx context.Context, conn *pgxpool.Conn, how Lookups, read func(
 	return errors.Join(Down(err), rollback(ctx, conn))
 }
 
-// Snapshot is for DB.
+// Snapshot implements DB.
 func (db *Lite) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
-	if db.readers == nil { // nobody else gets at the one connection meanwhile
+	if db.readers == nil { // keeps others off the one connection
 		db.mu.Lock()
 		defer db.mu.Unlock()
 		return read(func(text string, args []any, each func(Row) error) error {
@@ -79,8 +79,7 @@ func (db *Lite) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error
 	return liteSnapshot(ctx, db.readers, read)
 }
 
-// liteSnapshot reads with one connection in one transaction, which begins with its first
-// statement.
+// liteSnapshot reads over one connection in one transaction, which begins with its first statement.
 func liteSnapshot(ctx context.Context, readers *sql.DB, read func(Asking) error) error {
 	conn, err := readers.Conn(ctx)
 	if err != nil {
@@ -101,18 +100,17 @@ func liteSnapshot(ctx context.Context, readers *sql.DB, read func(Asking) error)
 	return errors.Join(Down(err), ended)
 }
 
-// How long a snapshot is begun anew. A standby ends a statement that stands in the way of what it
-// has to apply.
+// How long a snapshot is retried. A standby ends a statement that blocks its replay.
 const (
 	SnapshotTries = 20
 	SnapshotPause = 500 * time.Millisecond
 )
 
-// spoilt are the codes of what ends a snapshot that another try may not meet: conflicts with
-// recovery on a standby, and servers that stop or start.
+// spoilt are the codes for ends of a snapshot that a retry may avoid: recovery conflicts on a standby, and
+// servers that stop or start.
 var spoilt = []string{"40001", "40P01", "57P", "08"}
 
-// begunAnew reports whether a snapshot that failed is worth another try.
+// begunAnew reports whether a failed snapshot is worth a retry.
 func begunAnew(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		for _, code := range spoilt {
@@ -128,8 +126,7 @@ func begunAnew(err error) bool {
 	return errors.Is(err, ErrDown)
 }
 
-// Persistently reads a snapshot, again where it was ended by others. read begins from nothing
-// each time.
+// Persistently reads a snapshot, and retries when others end it. read starts from scratch each time.
 func Persistently(ctx context.Context, pause time.Duration, snapshot func(read func(Asking) error) error, read func(Asking) error) error {
 	for try := 1; ; try++ {
 		err := snapshot(read)

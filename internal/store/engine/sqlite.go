@@ -12,17 +12,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	modernc "modernc.org/sqlite" // and the driver "sqlite"
+	modernc "modernc.org/sqlite" // also registers the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Lite is SQLite: one connection that writes and a few that read beside it
-// (write-ahead log). In memory there is but the one.
+// Lite is SQLite: one connection that writes, and a few that read concurrently (write-ahead log). In memory
+// there is only the one.
 type Lite struct {
-	readers *sql.DB // nil: the writer reads
+	readers *sql.DB // nil: the writer also reads
 	writers *sql.DB // holds the one writer
 
-	mu       countedMutex // held by whoever uses the writer
+	mu       countedMutex // held while the writer is in use
 	writer   *sql.Conn
 	prepared map[string]*sql.Stmt // on the writer
 
@@ -31,12 +31,12 @@ type Lite struct {
 
 	path   string
 	lock   *os.File    // held by the process that serves the file, else nil; owned by mu
-	locked atomic.Bool // it is held
+	locked atomic.Bool // lock is held
 }
 
 const (
 	liteReaders = 4
-	// A file is opened so often, with such a pause, while somebody else opens it.
+	// Tries to open a file, and the pause between them, while somebody else opens it.
 	openTries = 200
 	openPause = 50 * time.Millisecond
 )
@@ -47,12 +47,11 @@ func openSQLite(ctx context.Context, path string) (*Lite, error) {
 	}
 	writers, err := sql.Open("sqlite", SQLiteDSN(path,
 		"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)",
-		// The working set of the write path stays in memory, and a checkpoint
-		// comes once for many commits: measured, half as fast again. Not more than
-		// that: after a page was split, the commit looks through the whole cache.
+		// The write path's working set stays in memory, and one checkpoint serves many commits: measured,
+		// half as fast again. A larger cache would slow commits: after a page split, the commit scans the
+		// whole cache.
 		"cache_size(-16384)", "wal_autocheckpoint(10000)",
-		// A statement of many rows can be undone by itself; what that takes need
-		// not go to disk.
+		// A statement with many rows can be undone by itself; its undo data need not go to disk.
 		"temp_store(MEMORY)"))
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
@@ -73,9 +72,9 @@ func openSQLite(ctx context.Context, path string) (*Lite, error) {
 	}, nil
 }
 
-// privateFile makes a database's file for its owner alone, unless there is one: SQLite would
-// let the whole machine read it, and gives its log the same rights. A file that is there is
-// not touched: to close it would let go of the locks that this process has on it.
+// privateFile creates a database's file for its owner only, unless it exists: SQLite would make it readable
+// by the whole machine, and gives its log the same rights. It never opens an existing file: closing it
+// would release this process's locks on it.
 func privateFile(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := brokenOff(path); err != nil {
@@ -92,8 +91,8 @@ func privateFile(path string) error {
 	return file.Close()
 }
 
-// firstConn opens the file. One that somebody else opens or closes at that moment may be
-// locked, whatever busy_timeout says: SQLite does not wait where it looks at the journal.
+// firstConn opens the file. A file that somebody else is opening or closing may be locked, whatever
+// busy_timeout says: SQLite does not wait while it reads the journal.
 func firstConn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	for tries := 0; ; tries++ {
 		conn, err := db.Conn(ctx)
@@ -104,15 +103,15 @@ func firstConn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	}
 }
 
-// SQLiteDSN is the address of a file as the driver takes it.
+// SQLiteDSN is a file's address for the driver.
 func SQLiteDSN(path string, pragmas ...string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + url.Values{"_pragma": pragmas}.Encode()
 }
 
-// Dialect is for DB.
+// Dialect implements DB.
 func (db *Lite) Dialect() Dialect { return SQLite }
 
-// Ping is for DB.
+// Ping implements DB.
 func (db *Lite) Ping(ctx context.Context) error {
 	if db.readers == nil {
 		return nil
@@ -120,14 +119,14 @@ func (db *Lite) Ping(ctx context.Context) error {
 	return db.readers.PingContext(ctx)
 }
 
-// Room is for engine: a commit adds to the log, whatever it writes.
+// Room implements DB: every commit appends to the log.
 func (db *Lite) Room(context.Context) error { return nil }
 
-// Close is for DB.
+// Close implements DB.
 func (db *Lite) Close() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	// A connection whose statements are open does not end, and keeps its files.
+	// A connection with open statements does not close, and keeps its files.
 	for _, s := range db.queries {
 		s.Close()
 	}
@@ -140,12 +139,12 @@ func (db *Lite) Close() {
 	db.writer.Close()
 	db.writers.Close()
 	if db.lock != nil {
-		db.lock.Close() // and so lets go
+		db.lock.Close() // this also releases the lock
 	}
 }
 
-// Claim locks a file beside the database's. The system lets the lock go when the
-// process ends, however it does, so whoever has it knows that nobody else lives.
+// Claim locks a file next to the database. The system releases the lock when the process ends, however it
+// ends, so the holder knows that no other process is alive.
 func (db *Lite) Claim() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -157,7 +156,7 @@ func (db *Lite) Claim() error {
 		return fmt.Errorf("lock %s: %w", db.path, err)
 	}
 	switch err := lockFile(file); {
-	case errors.Is(err, errors.ErrUnsupported): // then leases tell who lives
+	case errors.Is(err, errors.ErrUnsupported): // then leases show who is alive
 		return file.Close()
 	case err != nil:
 		return errors.Join(fmt.Errorf("another process serves %s: an SQLite database has one service", db.path), err, file.Close())
@@ -167,10 +166,10 @@ func (db *Lite) Claim() error {
 	return nil
 }
 
-// Alone is for DB.
+// Alone implements DB.
 func (db *Lite) Alone() bool { return db.locked.Load() }
 
-// Query is for DB.
+// Query implements DB.
 func (db *Lite) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
 	if db.readers == nil {
 		return db.Lease(ctx, text, args, each)
@@ -182,7 +181,7 @@ func (db *Lite) Query(ctx context.Context, text string, args []any, each func(Ro
 	return Down(drainSQL(ctx, s, args, each))
 }
 
-// Walk is for DB.
+// Walk implements DB.
 func (db *Lite) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
 	return db.Query(ctx, text, args, each)
 }
@@ -200,19 +199,19 @@ func (db *Lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return s, err
 }
 
-// Hold is for DB.
+// Hold implements DB.
 func (db *Lite) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
 	return db.Lease(ctx, text, args, each)
 }
 
-// Lease is for DB.
+// Lease implements DB.
 func (db *Lite) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return Down(db.write(ctx, Step{Text: text, Args: args, Each: each}))
 }
 
-// write runs one statement on the writer, which the caller holds.
+// write runs one statement on the writer. The caller holds it.
 func (db *Lite) write(ctx context.Context, s Step) error {
 	prepared, ok := db.prepared[s.Text]
 	if !ok {
@@ -250,7 +249,7 @@ func drainRows(result *sql.Rows, each func(Row) error) error {
 	return result.Err()
 }
 
-// Apply needs no look: nobody is told of a transaction that is rolled back here.
+// Apply needs no look: a rollback here leaves no trace in any log.
 func (db *Lite) Apply(ctx context.Context, _, steps []Step) error {
 	return db.inTransaction(ctx, func() error {
 		for _, s := range steps {
@@ -269,7 +268,7 @@ func (db *Lite) Apply(ctx context.Context, _, steps []Step) error {
 	})
 }
 
-// Transact is for DB.
+// Transact implements DB.
 func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
 	return db.inTransaction(ctx, func() error {
 		for _, s := range guards {
@@ -290,16 +289,16 @@ func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]St
 	})
 }
 
-// inTransaction holds the writer and takes SQLite's write lock at once: a
-// transaction that starts by reading could lose it to another process.
+// inTransaction holds the writer and takes SQLite's write lock at once: a transaction that starts with a
+// read could lose it to another process.
 func (db *Lite) inTransaction(ctx context.Context, do func() error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return Down(err)
 	}
-	// Interrupted, these three would leave the one writer inside a transaction,
-	// and nothing could be written any more. What stands between may be.
+	// If one of these three were interrupted, the only writer would stay inside a transaction, and nothing
+	// could be written any more. The statements between them may be interrupted.
 	whole := context.WithoutCancel(ctx)
 	if err := db.write(whole, Step{Text: "BEGIN IMMEDIATE"}); err != nil {
 		return Down(err)
@@ -308,15 +307,15 @@ func (db *Lite) inTransaction(ctx context.Context, do func() error) error {
 		return errors.Join(Down(err), db.write(whole, Step{Text: "ROLLBACK"}))
 	}
 	if err := db.write(whole, Step{Text: "COMMIT"}); err != nil {
-		// What a failed write left in the log may be found there after a crash, until
-		// the next transaction has taken its place.
-		_ = db.write(whole, Step{Text: "ROLLBACK"}) // where it has not ended by itself
+		// After a crash, a failed write's remains in the log may be found there until the next transaction
+		// has overwritten them.
+		_ = db.write(whole, Step{Text: "ROLLBACK"}) // if it has not ended by itself
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return nil
 }
 
-// Migrate is for DB.
+// Migrate implements DB.
 func (db *Lite) Migrate(ctx context.Context, run func(Migrator) error) error {
 	return db.inTransaction(ctx, func() error { return run(liteMigrator{ctx, db.writer}) })
 }
@@ -331,7 +330,7 @@ func (m liteMigrator) Exec(text string) error {
 	return err
 }
 
-// Query is for DB.
+// Query implements Migrator.
 func (m liteMigrator) Query(text string, each func(Row) error) error {
 	found, err := m.conn.QueryContext(m.ctx, SQLite.SQL(text))
 	if err != nil {
@@ -346,7 +345,7 @@ func (m liteMigrator) Query(text string, each func(Row) error) error {
 	return found.Err()
 }
 
-// standalone is in the transaction: SQLite has one writer.
+// Aside runs inside the transaction: SQLite has one writer.
 func (m liteMigrator) Aside(text string) (changed int64, err error) {
 	done, err := m.conn.ExecContext(m.ctx, text)
 	if err != nil {
@@ -358,13 +357,13 @@ func (m liteMigrator) Aside(text string) (changed int64, err error) {
 func (m liteMigrator) Impatient() error { return nil }
 func (m liteMigrator) Bar() error       { return nil }
 
-// Ready is for engine: there are tables alone.
+// Ready implements DB: SQLite needs only tables.
 func (db *Lite) Ready(context.Context) error { return nil }
 
-// Tidy has nothing to do: SQLite uses the room of a deleted row at once.
+// Tidy does nothing: SQLite reuses the space of deleted rows at once.
 func (db *Lite) Tidy(context.Context) error { return nil }
 
-// Prepare is for DB.
+// Prepare implements DB.
 func (db *Lite) Prepare(ctx context.Context, text string) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

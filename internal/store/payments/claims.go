@@ -37,8 +37,7 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 	},
 })
 
-// ClaimDocument is what no query asks for; check reads sequence. Times are
-// microseconds UTC.
+// ClaimDocument holds what no query filters by; check reads sequence. Times are microseconds UTC.
 type ClaimDocument struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
@@ -58,7 +57,7 @@ type ClaimDocument struct {
 	Resolved int64           `json:"resolved,omitempty"`
 }
 
-// Of is for table.Document.
+// Of implements table.Document.
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
@@ -67,7 +66,7 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	}
 }
 
-// Into is for table.Document.
+// Into implements table.Document.
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
 	c.Freed, c.Call, c.Case, c.Previous, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
@@ -105,19 +104,18 @@ var (
 	selectAnyClaim = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims WHERE id = $1`)
 )
 
-// Get reads one claim of a shop. ErrNotFound also where it is another's.
+// Get reads a shop's claim. ErrNotFound also for another shop's.
 func (s *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
-// Any reads a claim of any tenant, for the operator and for our own
-// loops; never for what a merchant asks.
+// Any reads a claim of any tenant, for the operator and our own loops; never for a merchant's request.
 func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectAnyClaim, ClaimsTable.Scan(s.b.Personal), id)
 }
 
 var (
-	// A shop has few claims beside its payments; its index is walked.
+	// A shop has few claims compared with payments, so its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
   AND ($5 = '' OR payment = $5)`
 	listClaims  = engine.Statement(`SELECT ` + ClaimsTable.List + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
@@ -127,8 +125,7 @@ var (
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
-// List lists a shop's claims, newest first, and counts what the filter
-// selects.
+// List lists a shop's claims, newest first, and counts the filter's matches.
 func (s *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
@@ -144,22 +141,21 @@ func (s *Claims) ListAny(ctx context.Context, f pay.ClaimFilter) ([]pay.Claim, e
 	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
-// Open claims of disputes are always due some time: the index of due claims has them.
+// An open dispute's claim always has a due time, so the index of due claims has it.
 var oldestDispute = engine.Statement(`SELECT coalesce(min(CAST({json doc dueBy} AS BIGINT)), 0) FROM claims
 WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 
-// OldestDispute returns the earliest deadline for evidence of all open disputes in
-// production; zero where there is none.
+// OldestDispute returns the earliest evidence deadline of all open disputes in production; zero for none.
 func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	at, err := base.One(ctx, s.b, oldestDispute, base.ScanInt)
 	return table.FromMicros(at), err
 }
 
-// ClaimDuty is what is due of claims.
+// ClaimDuty is the due claims.
 var ClaimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", ClaimsTable.List)
 
-// Lease takes claims that are due; nobody else gets them before until.
-// The lease is not a version: whoever decides meanwhile is not stale.
+// Lease leases due claims; nobody else gets them before until. A lease does not raise the version: a
+// concurrent decision is not stale.
 func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	return base.Leased(ctx, s.b, ClaimDuty, ClaimsTable.Scan(s.b.Personal), now, until, limit)
 }
@@ -167,8 +163,7 @@ func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]
 var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
-// File reads the content of a piece of evidence of a shop's claim. ErrNotFound
-// also where it is another's.
+// File reads the content of a file of evidence for a shop's claim. ErrNotFound also for another shop's.
 func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }
@@ -181,8 +176,7 @@ func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error)
 	return base.Many(ctx, s.b, selectClaimsOf, ClaimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
 }
 
-// PaymentsOf says which payments claims are on; claims that do not exist are
-// left out.
+// PaymentsOf maps claims to their payments; unknown claims are missing.
 func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
 	err := s.b.Query(ctx, selectClaimPayments, s.b.IDs(claims), func(r engine.Row) error {
@@ -198,7 +192,7 @@ var selectClaimsOf = engine.Statement(`SELECT ` + ClaimsTable.ListOf("c") + ` FR
 
 var selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 
-// Old lists the claims of all merchants whose ids are between two, by id.
+// Old lists the claims of all merchants with ids between two, by id.
 func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectOldClaims, base.ScanID, after, below, limit)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// SealFile returns a file's content as it is stored: plain, it is base64.
+// SealFile returns a file's content as stored: base64 if plain.
 func SealFile(p table.Personal, f *pay.File) string {
 	if p.Cipher == nil {
 		return base64.StdEncoding.EncodeToString(f.Content)
@@ -27,7 +27,7 @@ func openFile(p table.Personal, id, text string) ([]byte, error) {
 	return content, nil
 }
 
-// SealEvidence returns evidence as it is stored: what was said, and the names of files, encrypted.
+// SealEvidence returns evidence as stored, with texts and file names encrypted.
 func SealEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	var stored []pay.Evidence
 	for _, e := range list {
@@ -47,8 +47,8 @@ func SealEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evi
 	return stored
 }
 
-// openEvidence is the way back. A claim is about money, so it is read also where its evidence
-// cannot be: that says so, and stays what it is.
+// openEvidence reverses SealEvidence. A claim is about money, so it is readable even if its evidence cannot
+// be opened: the evidence then says so, and stays as it is.
 func openEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	open := func(about string, text, kept *string) {
 		plain, err := p.Open(about, *text)

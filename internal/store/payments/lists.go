@@ -15,11 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// LastID is above every payment's id.
+// LastID sorts after every payment's id.
 const LastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
-// paymentIDs are the ids from and below which all selected ones are: ids sort by
-// the time they were made.
+// paymentIDs bounds the ids of all selected payments, from inclusive and below exclusive: ids sort by
+// creation time.
 func paymentIDs(f pay.PaymentFilter) (from, below string) {
 	below = LastID
 	if !f.From.IsZero() {
@@ -44,7 +44,7 @@ func amountArgs(amount money.Amount) []any {
 	return []any{int64(0), amount.Minor, string(amount.Currency), asked}
 }
 
-// lowered is an e-mail as {email doc} has it: the cases of ASCII alone are alike, as on both engines.
+// lowered is an e-mail as {email doc} has it: only ASCII is lowered, as on both engines.
 func lowered(email string) string {
 	lower := strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -55,9 +55,8 @@ func lowered(email string) string {
 	return strings.Trim(table.Encode(lower), `"`)
 }
 
-// tableOf is where payments of a status are: those whose outcome is not known
-// have a table of their own, so that taking a card payment writes its row with
-// all the indexes once.
+// tableOf is the table of payments with a status: those with an unknown outcome have their own, so that
+// accepting a card payment writes its row with all the indexes only once.
 func tableOf(status pay.Status) string {
 	if status == pay.Processing {
 		return "processing"
@@ -65,8 +64,8 @@ func tableOf(status pay.Status) string {
 	return "payments"
 }
 
-// listPayments reads newest first by an index of statuses: each gives its
-// newest ids, and the best of them are read.
+// listPayments reads newest first through an index of statuses: each status yields its newest ids, and the
+// newest of all are read.
 var listPayments = engine.Statement(func() string {
 	var parts []string
 	for _, status := range pay.Statuses() {
@@ -78,16 +77,16 @@ var listPayments = engine.Statement(func() string {
 	return paged(strings.Join(parts, "\n    UNION ALL"), "LIMIT $7 OFFSET $8")
 }())
 
-// listPaymentsOfKind reads newest first by an index of kinds: the counters say
-// which kinds the shop has, each gives its newest ids, and the best of them
-// are read. However rare or long ago a kind is, nothing else is looked at.
+// listPaymentsOfKind reads newest first through an index of kinds: the counters tell which kinds the shop
+// has, each kind yields its newest ids, and the newest of all are read. However rare or old a kind is,
+// nothing else is read.
 var listPaymentsOfKind = engine.Statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
 
-// Those of an e-mail or an amount are read alike, by indexes that have it in front of the kind. So
-// are they counted, but no more than so many: everybody may pay the same amount.
+// Payments of an e-mail or an amount are read in the same way, by indexes with it in front of the kind.
+// They are counted likewise, but only up to a limit: every shopper may pay the same amount.
 //
-// An amount in another currency than USD is what the shopper pays or what the shop asked for. Where
-// both are the same the payment stands in the index of the first alone.
+// An amount not in USD is what the shopper pays or what the shop asked for. If both are the same, the
+// payment is only in the index of the first.
 var (
 	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND", "{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14))
 
@@ -105,24 +104,23 @@ var (
 	CountByOtherAmount        = engine.Statement(countOf(byOtherAmount))
 )
 
-// sameAmount is true where the filter names no amount, or that of the row; from is the number of the
-// first of its arguments.
+// sameAmount is true if the filter names no amount, or the row's; from is the number of its first argument.
 func sameAmount(row string, from int) string {
 	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
 		row, from, from+1, from+2, from+3)
 }
 
-// countOf counts ids, and no more of them than so many.
+// countOf counts ids up to a limit.
 func countOf(ids string) string {
 	return "SELECT count(*) FROM (SELECT id FROM (" + ids + "\n  ) AS found LIMIT $10 OFFSET $11) AS c"
 }
 
-// ofKinds are the newest ids of each kind for which a condition of payments and processing is true.
+// ofKinds are the newest ids of each kind that satisfy a condition, in payments and processing.
 func ofKinds(of, processing string) string {
 	return ofKind(of) + "\n    UNION ALL" + ofProcessing(processing)
 }
 
-// ofKind are those of payments.
+// ofKind are the newest ids in payments.
 func ofKind(of string) string {
 	return `
     SELECT ids.value AS id FROM (
@@ -135,7 +133,7 @@ func ofKind(of string) string {
     WHERE ($3 = '' OR k.status = $3) AND ($6 = '' OR k.rail = $6) AND ($7 = '' OR k.method = $7) AND ($8 = '' OR k.country = $8)`
 }
 
-// ofProcessing are those of processing.
+// ofProcessing are the newest ids in processing.
 func ofProcessing(condition string) string {
 	return `
     SELECT id FROM processing
@@ -143,7 +141,7 @@ func ofProcessing(condition string) string {
       AND ($6 = '' OR rail = $6) AND ($7 = '' OR method = $7) AND ($8 = '' OR country = $8) AND ` + condition
 }
 
-// paged reads the payments of a page of ids: only these are read whole.
+// paged reads a page of payments by their ids: only these are read whole.
 func paged(ids, page string) string {
 	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
 SELECT ` + PaymentsTable.List + ` FROM payments WHERE id {in SELECT id FROM page}
@@ -152,7 +150,7 @@ SELECT ` + PaymentsTable.List + ` FROM processing WHERE id {in SELECT id FROM pa
 ORDER BY id DESC`
 }
 
-// matching selects from both tables by an order or a time.
+// matching selects from both tables by order or by time.
 func matching(columns, where string) string {
 	return "SELECT " + columns + " FROM payments WHERE " + where + "\nUNION ALL SELECT " + columns + " FROM processing WHERE " + where
 }
@@ -163,7 +161,7 @@ var byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND 
 
 const (
 	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
-	// A status is named where it does not matter, or the index of statuses were none.
+	// Names every status where it does not matter, so that the index of statuses can be used.
 	anyStatus = `status IN ('processing', 'pending', 'completed', 'failed', 'expired', 'refunded', 'chargeback')`
 )
 
@@ -172,11 +170,11 @@ var (
 	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
-// A total is one statement, of one moment, so that a payment that moves from one
-// place to another meanwhile is counted once.
+// A total is one statement, of one moment, so that a payment that moves between tables meanwhile is counted
+// once.
 var (
-	// countAllDays adds up what is rolled up, of the young days what is not, and the
-	// few whose outcome is not known.
+	// countAllDays sums the rolled-up counters, the young days' remaining counters, and the few payments
+	// with an unknown outcome.
 	countAllDays = engine.Statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT coalesce(sum(n), 0) AS n FROM counters WHERE day = -1 AND ` + selected + `
@@ -184,8 +182,8 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
   UNION ALL SELECT count(*) FROM processing WHERE ` + selected + `
 ) AS c`)
 
-	// countTime adds up whole days, what each end of the time adds to them or takes
-	// off, and the few whose outcome is not known.
+	// countTime sums whole days, plus or minus what each end of the span adds or removes, and the few
+	// payments with an unknown outcome.
 	countTime = engine.Statement(`
 SELECT CAST(sum(n) AS BIGINT) FROM (
   SELECT count(*) AS n FROM processing WHERE id >= $7 AND id < $8 AND ` + selected + `
@@ -214,14 +212,14 @@ func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFi
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
-// ofOrder are the arguments of byOrder.
+// ofOrder returns the arguments of byOrder.
 func ofOrder(scope tenant.Scope, f pay.PaymentFilter) []any {
 	from, below := paymentIDs(f)
 	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}, amountArgs(f.Amount)...)
 }
 
-// search is the statement of texts for an e-mail, an amount in USD or one in another currency, with
-// its arguments.
+// search picks from texts the statement for an e-mail, an amount in USD or an amount in another currency,
+// with its arguments.
 func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts [3]string, limit, offset int) (text string, args []any) {
 	from, below := paymentIDs(f)
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
@@ -235,10 +233,9 @@ func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts [3]stri
 	return texts[2], append(args, amounts[1:]...)
 }
 
-// Count counts what the filter selects, leaving After, Limit and
-// Offset aside. It adds up counters; what is scanned is at most half a day at
-// either end of a time that does not begin and end at midnight UTC, the
-// payments of one order, and pay.MostCounted of each kind for an e-mail or an amount.
+// Count counts the filter's matches, ignoring After, Limit and Offset. It sums counters. It scans at most
+// half a day at each end of a span that does not begin and end at midnight UTC, the payments of one order,
+// and pay.MostCounted of each kind for an e-mail or an amount.
 func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) (int64, error) {
 	f.After = ""
 	from, below := paymentIDs(f)
@@ -260,23 +257,22 @@ func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentF
 	return base.One(ctx, s.b, countTime, base.ScanInt, args...)
 }
 
-// end is how an end of a time that is not midnight differs from whole days.
+// end is the difference between a span's end and whole days.
 type end struct {
-	days     int64 // how often the day's payments count: -1, 0 or 1
+	days     int64 // factor of the day's payments: -1, 0 or 1
 	day      int64
-	rows     int64 // how often each payment of from to to counts
+	rows     int64 // factor of each payment between from and to
 	from, to time.Time
 }
 
-// endOfDays is later than any day that is counted.
+// endOfDays is later than any counted day.
 const endOfDays = 1 << 40
 
-// wholeDays cuts a time into whole days, from the first to below the last, and
-// what its ends add to them.
+// wholeDays splits a span into whole days, first inclusive and last exclusive, and what its ends add.
 func wholeDays(f pay.Span) (first, last int64, ends [2]end) {
 	last = endOfDays
 	if !f.From.IsZero() {
-		first, ends[0] = upTo(f.From, -1) // of that day, what came before From
+		first, ends[0] = upTo(f.From, -1) // minus the payments before From on that day
 	}
 	if !f.To.IsZero() {
 		last, ends[1] = upTo(f.To, 1)
@@ -291,10 +287,10 @@ func wholeDays(f pay.Span) (first, last int64, ends [2]end) {
 	return first, last, ends
 }
 
-// upTo returns the day of a time, and what counts its payments before that time,
-// times sign: row by row up to noon, and after it the day less the rest.
+// upTo returns the day of t and how to count the day's payments before t, times sign: row by row until
+// noon; after noon, the whole day minus the rest.
 func upTo(t time.Time, sign int64) (day int64, e end) {
-	t = t.Truncate(time.Millisecond) // as ids are
+	t = t.Truncate(time.Millisecond) // the precision of ids
 	day = max(0, t.UnixMicro()) / base.DayMicros
 	start, stop := time.UnixMicro(day*base.DayMicros), time.UnixMicro((day+1)*base.DayMicros)
 	switch {

@@ -1,7 +1,7 @@
-// Package payments reads what is asked for and paid: payments with their lists and totals, refunds and disputes with
-// their evidence, checkout sessions, and what providers told. It describes their tables.
+// Package payments reads payments with their lists and totals, refunds and disputes with their evidence,
+// checkout sessions, and providers' notices. It describes their tables.
 //
-// It writes nothing but leases and what goes by its age: changes go through the queue.
+// It writes only leases and the purge of old rows: changes go through the queue.
 package payments
 
 import "github.com/cascadapay/cascada/internal/store/base"
@@ -15,7 +15,7 @@ type OfPayments struct {
 	Idempotency *Idempotency
 }
 
-// NewPayments are the nouns as they stand in a database.
+// NewPayments returns the nouns of a database.
 func NewPayments(b *base.Base) OfPayments {
 	return OfPayments{
 		Payments:    &Payments{b},

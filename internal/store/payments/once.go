@@ -21,7 +21,7 @@ var OnceTable = table.Describe(table.Table[pay.Once]{
 	},
 	ID:       func(o *pay.Once) string { return o.Key },
 	Met:      table.Duplicate,
-	OftenMet: true, // a request comes again
+	OftenMet: true, // a request is repeated
 	Fields: func(f *table.Fields, o *pay.Once) {
 		f.Text("id!", &o.Key)
 		f.Text("hash!", &o.Hash)
@@ -36,11 +36,10 @@ var (
 	purgeOnce  = engine.Standalone(`DELETE FROM once WHERE id > $1 AND id <= $2 AND at < $3 AND hash <> '' RETURNING id`)
 )
 
-// Purge deletes, of the next limit keys after one, those of requests that
-// came before a time, and returns the last key that it looked at, "" past the
-// end. What a service does once in its life has no hash and is kept for good. Keys
-// are looked at in their own order: an index by time would cost each payment more
-// than this costs in a day.
+// Purge looks at the next limit keys after one, and deletes those of requests before a time. It returns the
+// last key that it looked at, "" at the end. Keys for once-in-a-lifetime work have no hash and are kept for
+// good. It reads keys in their own order: an index by time would cost each payment more than this costs in
+// a day.
 func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
 	last, err = base.One(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
@@ -49,10 +48,10 @@ func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time,
 	return last, s.b.DB.Lease(ctx, s.b.Text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
 }
 
-// Get reads a key that was used.
+// Get reads a used key.
 func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
 	return base.One(ctx, s.b, selectOnce, OnceTable.Scan(s.b.Personal), key)
 }
 
-// Idempotency is the keys that may be used once.
+// Idempotency is the once-keys.
 type Idempotency struct{ b *base.Base }

@@ -13,12 +13,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// A payment is in one of two tables: it starts in processing, leaves it with the first answer, and
-// stays in payments.
+// A payment is in one of two tables: it starts in processing, and moves to payments with its first answer.
 var (
-	// PaymentsTable describes the rows of its name.
+	// PaymentsTable is the table payments.
 	PaymentsTable = table.Describe(paymentsIn("payments"))
-	// ProcessingTable describes the rows of its name.
+	// ProcessingTable is the table processing.
 	ProcessingTable = table.Describe(paymentsIn("processing"))
 )
 
@@ -54,8 +53,8 @@ func paymentsIn(name string) table.Table[pay.Payment] {
 	}
 }
 
-// paymentDoc is what no query asks for, but for the buyer's e-mail: the buyer stands first, and an
-// index reads it there.
+// paymentDoc holds what no query filters by, except the buyer's e-mail: the buyer comes first, where an
+// index reads the e-mail.
 type paymentDoc struct {
 	Buyer     pay.Buyer         `json:"buyer"`
 	Fees      tenant.Fees       `json:"fees"`
@@ -78,7 +77,7 @@ type paymentDoc struct {
 	Captured  int               `json:"captured,omitempty"`
 	Given     pay.Parts         `json:"given,omitzero"`
 	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what becomes of the fees
-	Dispute   string            `json:"dispute,omitempty"`    // the claims that are open, for check
+	Dispute   string            `json:"dispute,omitempty"`    // ids of open dispute claims, for check
 	Disputes  []pay.Taking      `json:"disputes,omitempty"`
 	Held      []pay.Held        `json:"held,omitempty"`
 	Fee       int64             `json:"disputeFee,omitempty"`
@@ -127,7 +126,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	return nil
 }
 
-// strayDoc is money that came late, or of another amount.
+// strayDoc is money that came late, or in another amount.
 type strayDoc struct {
 	Code     pay.AttentionCode `json:"code"`
 	Order    int               `json:"order"`
@@ -156,7 +155,7 @@ SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1 AND shop = $2 AND 
 UNION ALL
 SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
-// Get reads one payment of a shop. ErrNotFound also where it is another's.
+// Get reads a shop's payment. ErrNotFound also for another shop's.
 func (s *Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
@@ -166,8 +165,8 @@ SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1
 UNION ALL
 SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1`)
 
-// Any reads a payment of any tenant, for what providers tell us and for
-// our own loops; never for what a merchant asks.
+// Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's
+// request.
 func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectAnyPayment, PaymentsTable.Scan(s.b.Personal), id)
 }
@@ -177,11 +176,10 @@ var (
 	selectProcessingVersions = engine.Statement(`SELECT p.id, p.version FROM {rows: id TEXT} AS r JOIN processing AS p ON p.id = r.id AND {among p.id id}`)
 )
 
-// Versions tells the versions of payments of any tenants; those that there are not are left
-// out.
+// Versions returns the versions of payments of any tenant. Unknown ids are missing.
 func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
-	// One that leaves the second table meanwhile is in the first one when that is read after it.
+	// Reads processing first: a payment that leaves it meanwhile is then found in payments.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
 		err := s.b.Query(ctx, text, s.b.IDs(ids), func(r engine.Row) error {
 			var id string
@@ -197,10 +195,9 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 	return versions, nil
 }
 
-// Lease takes payments that are due, at most limit of each kind: pending and
-// processing ones, and those that ended unpaid and are asked about once more. Nobody
-// else gets them before until. The lease is not a version: whoever decides meanwhile
-// is not stale.
+// Lease leases due payments, at most limit of each kind: pending, processing, and unpaid ones that are
+// queried again after their end. Nobody else gets them before until. A lease does not raise the version: a
+// concurrent decision is not stale.
 func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []base.Duty{ProcessingDuty, PendingDuty, EndedDuty} {
@@ -213,8 +210,8 @@ func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) (
 	return list, nil
 }
 
-// Each table gives its own page, by its key, before the two are merged: a planner who
-// does not know the ids would read all between them for every page.
+// Each table yields its own page by key before the two are merged: without knowing the ids, the planner
+// would read all rows between them for every page.
 var selectBetween = engine.Statement(`
 SELECT ` + PaymentsTable.List + ` FROM (
   SELECT ` + PaymentsTable.List + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
@@ -223,30 +220,30 @@ SELECT ` + PaymentsTable.List + ` FROM (
   SELECT ` + PaymentsTable.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`)
 
-// Between reads the next payments of all merchants after an id and before
-// another, by id, which is by time. It is for the operator.
+// Between reads the next payments of all merchants, after an id and before another, by id and so by time.
+// It is for the operator.
 func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
 	return base.Many(ctx, s.b, selectBetween, PaymentsTable.Scan(s.b.Personal), after, before, live, limit)
 }
 
 var (
-	// PendingDuty is what is due of pending payments.
+	// PendingDuty is the due pending payments.
 	PendingDuty = base.NewDuty("pending payments", "payments", "d.status = 'pending'", PaymentsTable.List)
-	// ProcessingDuty is what is due of processing payments.
+	// ProcessingDuty is the due processing payments.
 	ProcessingDuty = base.NewDuty("processing payments", "processing", "d.due_at > 0", PaymentsTable.List)
-	// EndedDuty is what is due of ended payments.
+	// EndedDuty is the due ended payments.
 	EndedDuty = base.NewDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", PaymentsTable.List)
 )
 
-// Payments are payments, in flight or not.
+// Payments are all payments, in flight or not.
 type Payments struct{ b *base.Base }
 
-// Unsure reads payments of all tenants whose outcome nobody knows, the oldest first.
+// Unsure reads payments with an unknown outcome, of all tenants, oldest first.
 func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return base.Many(ctx, s.b, selectUnsure, PaymentsTable.Scan(s.b.Personal), limit)
 }
 
-// Each table by its own index, before the two are merged.
+// Each table uses its own index before the two are merged.
 var selectUnsure = engine.Statement(`
 SELECT ` + PaymentsTable.List + ` FROM (
   SELECT ` + PaymentsTable.List + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
@@ -255,8 +252,7 @@ SELECT ` + PaymentsTable.List + ` FROM (
   SELECT ` + PaymentsTable.List + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
 ORDER BY unsure_at LIMIT $1`)
 
-// ByID reads payments of any tenant; those that do not exist are left
-// out. It is for the operator.
+// ByID reads payments of any tenant, for the operator. Unknown ids are missing.
 func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
 		found, err := base.Many(ctx, s.b, text, PaymentsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
@@ -268,7 +264,7 @@ func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, 
 	return list, nil
 }
 
-// paymentsByID is one statement a table: a merchant's payment is in one of them.
+// paymentsByID has one statement per table: a payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
 		list = append(list, engine.Statement(`SELECT `+PaymentsTable.ListOf("p")+`
@@ -277,10 +273,10 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	return list
 }()
 
-// Each calls each with all of a merchant's payments, of both environments. One that
-// cannot be read hides no other: unread are the ids of those.
+// Each calls each with all of a merchant's payments, in both environments. An unreadable row does not stop
+// it: unread has the ids of such rows.
 func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
-	for _, text := range selectSomePayments { // processing first: none is missed that leaves it meanwhile
+	for _, text := range selectSomePayments { // processing first, so that a payment that leaves it meanwhile is not missed
 		some, err := eachOf(ctx, s.b, text, merchant, PaymentsTable.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
@@ -309,7 +305,7 @@ func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, sca
 			switch {
 			case err == nil:
 				each(v)
-			case key == "": // not even that
+			case key == "": // not even the id could be read
 				return err
 			default:
 				unread = append(unread, key)
@@ -325,12 +321,11 @@ func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, sca
 	return unread, nil
 }
 
-// Old lists the payments of all merchants whose ids are between two, by id, but for those
-// that are erased.
+// Old lists the payments of all merchants with ids between two, by id, without erased ones.
 func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectOldPayments, base.ScanID, after, below, limit)
 }
 
-// A document that nobody can read hides no other: nothing looks into it.
+// It does not look into documents, so an unreadable one hides no other row.
 var selectOldPayments = engine.Statement(`
 SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)

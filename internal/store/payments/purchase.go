@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// purchaseDoc is what the shop told of a purchase, in its own words. A key of its metadata
-// is an element of a list and no name in the document: queries look for names there.
+// purchaseDoc is the shop's own description of a purchase. Metadata keys are list elements and not names in
+// the document, because queries search for names there.
 type purchaseDoc struct {
 	Metadata    [][2]string `json:"metadata,omitempty"` // key and value
 	Description string      `json:"description,omitempty"`
@@ -28,7 +28,7 @@ type amountDoc struct {
 	Currency money.Currency `json:"currency"`
 }
 
-// amountDocOf is nil for no amount.
+// amountDocOf returns nil for no amount.
 func amountDocOf(a money.Amount) *amountDoc {
 	if a.Currency == "" {
 		return nil
@@ -43,7 +43,7 @@ func (d *amountDoc) amount() money.Amount {
 	return money.New(d.Minor, d.Currency)
 }
 
-// purchaseDocOf is nil for none.
+// purchaseDocOf returns nil for no purchase.
 func purchaseDocOf(p pay.Purchase) *purchaseDoc {
 	if p.IsZero() {
 		return nil

@@ -18,7 +18,7 @@ var ReceiptsTable = table.Describe(table.Table[pay.Receipt]{
 	Of:       func(c *pay.Change) []pay.Receipt { return c.Receipts },
 	ID:       func(n *pay.Receipt) string { return n.ID },
 	Met:      table.Duplicate,
-	OftenMet: true, // a provider tells again
+	OftenMet: true, // a provider repeats itself
 	Fields: func(f *table.Fields, n *pay.Receipt) {
 		f.Text("id!", &n.ID)
 		f.Text("account!", &n.Account)
@@ -36,8 +36,8 @@ SELECT ` + ReceiptsTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON
 	selectReceiptsOf = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
-// listedReceipt returns what reads receipts of a list: one whose body cannot be opened says so in its
-// place, and hides no other.
+// listedReceipt returns a reader of receipts in a list: if a body cannot be opened, the row says so in its
+// place, and the list goes on.
 func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
 	scan := ReceiptsTable.Scan(b.Personal)
 	return func(r engine.Row) (pay.Receipt, error) {
@@ -50,41 +50,40 @@ func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
 	}
 }
 
-// Get reads a notification as it was kept. ErrNotFound.
+// Get reads a notice. Errors: ErrNotFound.
 func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
 	return base.One(ctx, s.b, selectReceipt, ReceiptsTable.Scan(s.b.Personal), id)
 }
 
-// Of reads what was told of a payment, in the order in which it came.
+// Of reads a payment's notices in order of arrival.
 func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
 	return base.Many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
 }
 
-// Unclosed reads the notifications that did not fit their payments and wait for
-// the operator, of all tenants, the oldest first.
+// Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
 func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
 	return base.Many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
 }
 
-// What waits for the operator has a row in misfits, so that neither a merchant's
-// balance nor the operator's list looks through all that providers ever told.
+// Notices that wait for the operator have a row in misfits, so that neither a merchant's balance nor the
+// operator's list scans all notices.
 var (
-	// What the operator has closed has a receipt of its own that says so (pay.Receipt.Close).
+	// A notice that the operator closed has a receipt of its own for that (pay.Receipt.Close).
 	ClosedPrefix  = "/closed/"
 	SelectMisfits = engine.Statement(`
 SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
 FROM (SELECT count(*) AS n, min(at) AS since, max(amount) AS amount FROM misfits WHERE merchant = $1 AND live = $2 GROUP BY payment) AS m`)
 )
 
-// Mismatched is how many confirmations did not fit their payments, since when,
-// and what those payments are worth in USD cents.
+// Mismatched counts the confirmations that do not match their payments, with the oldest one's time and the
+// payments' worth in USD cents.
 type Mismatched struct {
 	Count int64
 	Since time.Time
 	USD   int64
 }
 
-// Mismatched reads the merchant's confirmations that wait for the operator.
+// Mismatched reads the merchant's mismatched confirmations that wait for the operator.
 func (s *Receipts) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
 	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
@@ -94,17 +93,17 @@ func (s *Receipts) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatch
 	}, scope.Merchant, scope.Live)
 }
 
-// Receipts are what providers told.
+// Receipts are providers' notices.
 type Receipts struct{ b *base.Base }
 
-// Forget empties the bodies of at most limit notifications that came before a time,
-// and returns of how many.
+// Forget empties the bodies of at most limit notifications that came before a time, and returns their
+// number.
 func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
 	return base.Forget(ctx, s.b, oldReceipts, table.Micros(before), limit)
 }
 
-// Ids begin with their time. What another node deletes just now is not waited for: two that
-// wait for each other's rows would both fail.
+// Ids begin with their time. It skips rows that another node is deleting: two that wait for each other's
+// rows would both fail.
 var oldReceipts = engine.Standalone(`
 UPDATE receipts SET body = '' WHERE id IN (
   SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)

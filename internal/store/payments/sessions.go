@@ -64,34 +64,34 @@ var (
 	selectSession       = engine.Statement(`SELECT ` + SessionsTable.List + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
 
-// ByHash reads a session by the keyed hash of its token, which is the
-// credential: whose session it is follows from the row.
+// ByHash reads a session by the keyed hash of its token. The token is the credential; the row says whose
+// session it is.
 func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSessionByHash, SessionsTable.Scan(s.b.Personal), hash)
 }
 
-// Of reads the session that a payment was chosen in.
+// Of reads the session in which a payment was chosen.
 func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSessionOf, SessionsTable.Scan(s.b.Personal), payment)
 }
 
-// Get reads a shop's session. ErrNotFound also where it is another's.
+// Get reads a shop's session. ErrNotFound also for another shop's.
 func (s *Sessions) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSession, SessionsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
-// Lease takes checkouts whose time is over.
+// Lease leases expired checkouts.
 func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
 	return base.Leased(ctx, s.b, SessionDuty, SessionsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// Ids begin with their time, so the oldest are the first of the primary key.
+// Ids begin with their time, so the oldest come first in the primary key.
 var purgeSessions = engine.Standalone(`
 DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2 {for update})
 RETURNING id`)
 
-// Purge deletes at most limit sessions whose ids are below one, which
-// is the smallest id of a moment, and returns how many.
+// Purge deletes at most limit sessions with ids below the smallest id of a moment, and returns their
+// number.
 func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
 	err := s.b.DB.Lease(ctx, s.b.Text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
@@ -102,7 +102,7 @@ func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, err
 	return n, err
 }
 
-// SessionDuty is what is due of checkouts.
+// SessionDuty is the due checkouts.
 var SessionDuty = base.NewDuty("checkouts", "sessions", "d.due_at > 0", SessionsTable.List)
 
 // Sessions are checkout sessions.

@@ -1,7 +1,8 @@
-// Package schema is what the tables are made of: the migrations, one after the other, and what brings a
-// database to them while older programs use it.
+// Package schema is the tables' schema: the migrations in order, and the code that brings a database up to
+// date while older programs use it.
 //
-// It knows the tables' columns as SQL alone. What a row means, and how one is read or written, is above it.
+// It knows the tables' columns only as SQL. Other packages know what a row means and how to read or write
+// one.
 package schema
 
 import (
@@ -17,19 +18,20 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Mode says what may be done to the schema of a database that is opened.
+// Mode says what may be done to the schema of an opened database.
 type Mode int
 
 const (
-	// Migrate brings it up to date, but for contract migrations that older programs do not bear.
+	// Migrate brings the schema up to date, except for contract migrations that running older programs do
+	// not tolerate.
 	Migrate Mode = iota
-	// Make makes it where there is none, and refuses an older one.
+	// Make creates a missing schema, and refuses an older one.
 	Make
-	// Keep changes nothing, and refuses an older one.
+	// Keep changes nothing, and refuses an older schema.
 	Keep
 )
 
-// ErrOutdated: a contract migration was done that the program does not know, so it may not write.
+// ErrOutdated: a contract migration that the program does not know was done, so the program may not write.
 var ErrOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
@@ -37,16 +39,16 @@ const (
 	insertVersion   = `INSERT INTO schema_version (n) VALUES (%d)`
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
-	// olderAlive is how long a committer of an older program is taken for alive after it was
-	// last heard of.
+	// olderAlive is how long an older program's committer counts as alive after its last write.
 	olderAlive = 90 * time.Second
-	// AliveEvery is how often a node without work is heard of.
+	// AliveEvery is how often an idle node writes a sign of life.
 	AliveEvery = 30 * time.Second
 
-	// barOlder is for one that slept, say: its batches are refused, and it cannot claim its row.
+	// barOlder stops older committers that were asleep, for example: their batches are refused, and they
+	// cannot claim their rows.
 	barOlder = `UPDATE committers SET fence = fence + 1 WHERE schema < %d`
 
-	// LockPause is how long who did not get its lock waits at first, before it tries again.
+	// LockPause is the first pause before a failed lock is retried.
 	LockPause      = 100 * time.Millisecond
 	maxLockPause   = 5 * time.Second
 	migrationTries = 120 // ten minutes
@@ -55,12 +57,13 @@ const (
 var (
 	selectMade     = engine.Statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
 	selectMigrated = engine.Statement(`SELECT n FROM schema_version`)
-	// SelectContracts tells the newest contract migration that was done, 0 for none. The column is there from the first migration on that is a file.
+	// SelectContracts reads the newest contract migration that was done, 0 for none. The column exists
+	// since the first migration from a file.
 	SelectContracts = engine.Statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
 	selectOlder     = engine.Statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
 )
 
-// versions are the migrations that were done to a database.
+// versions are the migrations done to a database.
 type versions map[int]bool
 
 func readVersions(query engine.QueryFunc) (versions, error) {
@@ -74,7 +77,7 @@ func readVersions(query engine.QueryFunc) (versions, error) {
 	return done, err
 }
 
-// known refuses a database on which a contract migration was done that the program does not know.
+// known refuses a database with a contract migration that the program does not know.
 func (done versions) known(newest int, query engine.QueryFunc) error {
 	floor := 0
 	for n := range done {
@@ -94,7 +97,7 @@ func (done versions) known(newest int, query engine.QueryFunc) error {
 	return nil
 }
 
-// left lists those that are not done.
+// left lists the migrations not done yet.
 func (done versions) left(known Known) (left []migration) {
 	for _, m := range known {
 		if !done[m.version] {
@@ -104,8 +107,8 @@ func (done versions) left(known Known) (left []migration) {
 	return left
 }
 
-// migrate does the migrations that are left, but for the contract migrations of a database that is in use:
-// contract does those. Any number of nodes may start at once.
+// migrate does the remaining migrations, except contract migrations of a database in use: contract does
+// those. Any number of nodes may start at once.
 func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) error {
 	var left []migration
 	err := db.Migrate(ctx, func(m engine.Migrator) error {
@@ -121,7 +124,7 @@ func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) 
 		}
 		left = done.left(known)
 		fresh := len(done) == 0
-		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses it, or all have to be stopped
+		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses the database, or all programs must be stopped
 			if err := m.Exec(db.Dialect().SQL(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
 				return fmt.Errorf("%s: %w", left[0], err)
 			}
@@ -143,7 +146,7 @@ func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) 
 	return nil
 }
 
-// Bring makes the schema what the program needs, or refuses it, as the mode says.
+// Bring makes the schema what the program needs, or refuses it, depending on the mode.
 //
 // Errors: engine.ErrOldSchema.
 func (known Known) Bring(ctx context.Context, db engine.DB, mode Mode, log *slog.Logger) error {
@@ -158,7 +161,7 @@ func (known Known) Bring(ctx context.Context, db engine.DB, mode Mode, log *slog
 	return known.migrate(ctx, db, log)
 }
 
-// note is the statement that says that a migration was done.
+// note is the statement that records a migration as done.
 func (m migration) note() string {
 	if m.version <= baseline {
 		return fmt.Sprintf(insertVersion, m.version)
@@ -166,7 +169,7 @@ func (m migration) note() string {
 	return fmt.Sprintf(insertMigration, m.version, m.contract)
 }
 
-// expand does an expand migration beside everybody else.
+// expand does an expand migration while others use the database.
 func (m migration) expand(ctx context.Context, db engine.DB, log *slog.Logger) error {
 	began := time.Now()
 	err := m.patiently(ctx, log, func() error {
@@ -193,7 +196,7 @@ func (m migration) expand(ctx context.Context, db engine.DB, log *slog.Logger) e
 	return nil
 }
 
-// runAside does what must not hold a lock for long.
+// runAside runs the statements that must not hold a lock for long.
 func (m migration) runAside(to engine.Migrator, d engine.Dialect) error {
 	for _, text := range m.statements() {
 		for {
@@ -209,7 +212,7 @@ func (m migration) runAside(to engine.Migrator, d engine.Dialect) error {
 	return nil
 }
 
-// patiently tries a migration again that did not get its locks.
+// patiently retries a migration that did not get its locks.
 func (m migration) patiently(ctx context.Context, log *slog.Logger, do func() error) error {
 	pause := LockPause
 	for tries := 1; ; tries++ {
@@ -225,10 +228,10 @@ func (m migration) patiently(ctx context.Context, log *slog.Logger, do func() er
 	}
 }
 
-// errOlder: programs are alive that a contract migration would take something from.
+// errOlder: programs that a contract migration would break are still alive.
 type errOlder struct {
 	nodes int
-	heard time.Duration // how long ago the last of them was heard of
+	heard time.Duration // since the last sign of life of any of them
 }
 
 func (e *errOlder) Error() string {
@@ -236,7 +239,7 @@ func (e *errOlder) Error() string {
 		e.nodes, e.heard.Round(time.Second), olderAlive)
 }
 
-// older fails with *errOlder while committers live whose programs do not know a migration.
+// older fails with *errOlder while committers of programs that do not know a migration are alive.
 func (m migration) older(query engine.QueryFunc) error {
 	text := strings.NewReplacer("$1", fmt.Sprint(m.version), "$2", fmt.Sprint(olderAlive.Microseconds())).Replace(selectOlder)
 	var n int
@@ -260,7 +263,7 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 			if err := to.Impatient(); err != nil {
 				return err
 			}
-			// Before it is looked who lives: nobody can write, or become a committer, in between.
+			// Before the check who is alive: nobody can write or become a committer in between.
 			if err := to.Bar(); err != nil {
 				return err
 			}
@@ -282,7 +285,7 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 	return nil
 }
 
-// contract does the contract migrations that are left. It stops at the first that has to wait.
+// contract does the remaining contract migrations. It stops at the first that must wait.
 //
 // Errors: *errOlder.
 func (known Known) contract(ctx context.Context, db engine.DB, log *slog.Logger) error {
@@ -301,8 +304,8 @@ func (known Known) contract(ctx context.Context, db engine.DB, log *slog.Logger)
 	return nil
 }
 
-// Finish does the contract migrations that are left as soon as no older program is alive. It returns
-// when none is left, when life ends, or when closing is closed.
+// Finish does the remaining contract migrations as soon as no older program is alive. It returns when none
+// is left, when life ends, or when closing is closed.
 func (known Known) Finish(life context.Context, closing <-chan struct{}, db engine.DB, log *slog.Logger) {
 	said := false
 	for {
@@ -320,10 +323,10 @@ func (known Known) Finish(life context.Context, closing <-chan struct{}, db engi
 	}
 }
 
-// Contract does the contract migrations that are left, and waits so long for older programs to go. It
-// returns what the migrations wait for that are left, nil where none is.
+// Contract does the remaining contract migrations, and waits up to patience for older programs to go. It
+// returns what the rest waits for, nil if none is left.
 func (known Known) Contract(ctx context.Context, db engine.DB, log *slog.Logger, patience time.Duration) (waits, err error) {
-	if err := db.Claim(); err != nil { // an SQLite file that is served: by whom is not known
+	if err := db.Claim(); err != nil { // an SQLite file in use, by an unknown process
 		return err, nil
 	}
 	until := time.Now().Add(patience)
@@ -339,20 +342,20 @@ func (known Known) Contract(ctx context.Context, db engine.DB, log *slog.Logger,
 	}
 }
 
-// Migration is a migration as people see it.
+// Migration describes a migration for people.
 type Migration struct {
 	Version  int
 	Name     string
 	Contract bool // it waits until no older program is alive
 	Done     bool
-	Waits    string // for what; "" where it would be done now
+	Waits    string // what it waits for; "" if it would be done now
 }
 
-// List tells what was done to a database and what Migrate would do. It changes nothing.
+// List returns the migrations done to a database and those that Migrate would do. It changes nothing.
 //
-// Errors: that the database is a newer program's, or cannot be reached.
+// Errors: the database belongs to a newer program, or cannot be reached.
 //
-// more are files of migrations beside the program's own; nil is none.
+// more are migration files in addition to the program's own; nil is none.
 func List(ctx context.Context, database string, more fs.FS) ([]Migration, error) {
 	list, err := Read(more)
 	if err != nil {
@@ -381,13 +384,13 @@ func List(ctx context.Context, database string, more fs.FS) ([]Migration, error)
 	return told, nil
 }
 
-// look opens a database only to look at it; nil where there is none yet, or it has no tables.
+// look opens a database read-only; db is nil if there is none yet, or it has no tables.
 func look(ctx context.Context, database string, list Known) (db engine.DB, done versions, err error) {
 	if err := engine.CheckAddress(database); err != nil {
 		return nil, nil, err
 	}
 	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make it
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would create it
 			return nil, nil, nil
 		}
 	}
@@ -421,7 +424,7 @@ func (known Known) fits(ctx context.Context, db engine.DB) error {
 	return db.Ready(ctx)
 }
 
-// Suits refuses a schema that the program does not know, or that is not what it needs.
+// Suits refuses a schema that is unknown to the program or lacks what it needs.
 //
 // Errors: engine.ErrOldSchema.
 func (known Known) Suits(query engine.QueryFunc) error {
@@ -447,11 +450,10 @@ func (known Known) Suits(query engine.QueryFunc) error {
 	return nil
 }
 
-// Keyed reports whether a database holds what was encrypted under a master key. It
-// changes nothing, and fails where Open would: the database cannot be reached, or
-// is a newer program's.
+// Keyed reports whether a database has data encrypted under a master key. It changes nothing, and fails
+// where Open would: the database cannot be reached, or belongs to a newer program.
 //
-// more is as for Migrations.
+// more is as for List.
 func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err error) {
 	var n int64
 	list, err := Read(more)
@@ -462,7 +464,7 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 	if err != nil {
 		return false, err
 	}
-	if db == nil { // nothing is there, and something will be
+	if db == nil { // no database yet, but one will be created
 		return false, takesWrites(ctx, database)
 	}
 	defer db.Close()
@@ -470,7 +472,7 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 	return n > 0, err
 }
 
-// takesWrites fails with engine.ErrDown where a server is a standby, or takes no writes for another reason.
+// takesWrites fails with engine.ErrDown if a server is a standby, or takes no writes for another reason.
 func takesWrites(ctx context.Context, database string) error {
 	if strings.HasPrefix(database, "sqlite:") {
 		return nil

@@ -32,7 +32,7 @@ var baselineFile string
 
 var madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
 
-// Baseline is baseline.sql, where {collate} names the tables that it makes.
+// Baseline is baseline.sql, with {collate} naming the tables that it makes.
 var Baseline = func() string {
 	var names []string
 	for _, found := range madeTable.FindAllStringSubmatch(baselineFile, -1) {
@@ -41,7 +41,8 @@ var Baseline = func() string {
 	return strings.Replace(baselineFile, "{collate}", "{collate "+strings.Join(names, " ")+"}", 1)
 }()
 
-// baseline is the number of migrations in baseline.sql, that a program from before the files knows.
+// baseline is the number of migrations in baseline.sql. Programs older than the migration files know that
+// number.
 const baseline = 33
 
 // migration is one version of the schema.
@@ -50,13 +51,13 @@ type migration struct {
 	name     string
 	contract bool
 	aside    bool // outside of a transaction
-	repeated bool // until it changes nothing; aside, too
+	repeated bool // until it changes nothing; also aside
 	text     string
 }
 
 func (m migration) String() string { return fmt.Sprintf("migration %d (%s)", m.version, m.name) }
 
-// statements are the text of one that is run aside, each by itself.
+// statements splits the text of a migration that runs aside.
 func (m migration) statements() (list []string) {
 	for _, statement := range strings.Split(m.text, ";\n") {
 		if strings.TrimSpace(statement) != "" {
@@ -68,10 +69,10 @@ func (m migration) statements() (list []string) {
 
 var migrationFile = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(expand|contract)\.sql$`)
 
-// Known is all versions of the schema that a program knows, the oldest first.
+// Known is all schema versions that a program knows, oldest first.
 type Known []migration
 
-// Texts are what each version does, as it stands in its file. It is for tests that run one again.
+// Texts are the migrations' texts as in their files, for tests that run one again.
 func (known Known) Texts() []string {
 	texts := make([]string, len(known))
 	for i, m := range known {
@@ -80,7 +81,7 @@ func (known Known) Texts() []string {
 	return texts
 }
 
-// Read lists them all: the program's own, and then those of more, which may be nil.
+// Read lists all migrations: the program's own, then those of more, which may be nil.
 func Read(more fs.FS) (Known, error) {
 	list, err := cutBaseline(Baseline)
 	if err != nil {

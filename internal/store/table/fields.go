@@ -10,22 +10,22 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Fields are the columns of a table, each named once beside what holds its value. A table walks
-// them for three things: to learn its columns, to write a row, and to read one. A "!" behind a name
-// says that the column never changes.
+// Fields are a table's columns, each named once with the variable that holds its value. A table visits them
+// for three things: to learn its columns, to write a row, and to read one. A "!" after a name says that the
+// column never changes.
 type Fields struct {
-	columns  *[]engine.Column // learn, where it is not nil
-	rows     *engine.Rows     // write, where it is not nil
-	into     []any            // read, else
+	columns  *[]engine.Column // not nil: learn the columns
+	rows     *engine.Rows     // not nil: write a row
+	into     []any            // otherwise: read a row
 	late     []late
 	Personal Personal
 }
 
-// late is a value that takes more than Scan to read.
+// late is a value that needs more than Scan.
 type late struct {
 	number int64
 	text   string
-	// What it is read into: one of them.
+	// Targets, of which one is set.
 	at   *time.Time
 	span *time.Duration
 	rate *money.Rate
@@ -49,7 +49,7 @@ func (l *late) finish() (err error) {
 	return err
 }
 
-// learn names a column, and reports whether that was all.
+// learn records a column, and reports whether that was all to do.
 func (f *Fields) learn(name, kind string, writeOnly bool) bool {
 	if f.columns == nil {
 		return false
@@ -59,13 +59,14 @@ func (f *Fields) learn(name, kind string, writeOnly bool) bool {
 	return true
 }
 
-// later reads a value once all are there. Its address stays: reader made room for all columns.
+// later defers a value until all columns are scanned. Its address stays valid: Reader reserved room for all
+// columns.
 func (f *Fields) later() *late {
 	f.late = append(f.late, late{})
 	return &f.late[len(f.late)-1]
 }
 
-// Text is a text as it is.
+// Text is a plain text.
 func (f *Fields) Text(name string, p *string) {
 	switch {
 	case f.learn(name, "TEXT", false):
@@ -76,7 +77,7 @@ func (f *Fields) Text(name string, p *string) {
 	}
 }
 
-// Word is a text of a type of its own.
+// Word is a text of a named type.
 func Word[W ~string](f *Fields, name string, p *W) {
 	switch {
 	case f.learn(name, "TEXT", false):
@@ -98,7 +99,7 @@ func (f *Fields) Flag(name string, p *bool) {
 	}
 }
 
-// Number is a whole number: amounts are in minor units.
+// Number is an integer; amounts are in minor units.
 func (f *Fields) Number(name string, p *int64) {
 	switch {
 	case f.learn(name, "BIGINT", false):
@@ -146,14 +147,14 @@ func (f *Fields) Duration(name string, p *time.Duration) {
 	}
 }
 
-// textLater is a text that takes more than Scan to read.
+// textLater is a text that needs more than Scan.
 func (f *Fields) textLater() *late {
 	l := f.later()
 	f.into = append(f.into, &l.text)
 	return l
 }
 
-// Converted is a text that is made of a value, and read as one.
+// Converted is a text converted from and to a value.
 func (f *Fields) Converted(name string, write func() string, read func(text string) error) {
 	switch {
 	case f.learn(name, "TEXT", false):
@@ -164,7 +165,7 @@ func (f *Fields) Converted(name string, write func() string, read func(text stri
 	}
 }
 
-// Written is a text that statements look at, and that nobody reads back.
+// Written is a text that statements use and that is never read back.
 func (f *Fields) Written(name, text string) {
 	if !f.learn(name, "TEXT", true) && f.rows != nil {
 		f.rows.Text(text)
@@ -178,7 +179,7 @@ func (f *Fields) WrittenFlag(name string, flag bool) {
 	}
 }
 
-// Rate is one that has to be there: a row without it cannot be read.
+// Rate is a required rate: a row without it cannot be read.
 func (f *Fields) Rate(name string, p *money.Rate) {
 	switch {
 	case f.learn(name, "TEXT", false):
@@ -189,7 +190,7 @@ func (f *Fields) Rate(name string, p *money.Rate) {
 	}
 }
 
-// RateIfAny is "" where there is none.
+// RateIfAny is an optional rate, "" for none.
 func (f *Fields) RateIfAny(name string, p *money.Rate) {
 	f.Converted(name, func() string { return RateText(*p) }, func(text string) (err error) {
 		*p, err = ParseRate(text)
@@ -205,7 +206,7 @@ func (f *Fields) Bytes(name string, p *[]byte) {
 	})
 }
 
-// Sealed is a text that is encrypted for its place in the row of an id, see Personal.
+// Sealed is a text encrypted for its place in the row of an id, see Personal.
 func (f *Fields) Sealed(name string, at Place, id *string, p *[]byte) {
 	f.Converted(name, func() string { return f.Personal.Seal(at.About(*id), *p) }, func(text string) (err error) {
 		*p, err = f.Personal.Open(at.About(*id), text)
@@ -213,13 +214,13 @@ func (f *Fields) Sealed(name string, at Place, id *string, p *[]byte) {
 	})
 }
 
-// JSON is a value as its type writes it.
+// JSON is a value in its type's own JSON.
 func (f *Fields) JSON(name string, p any) {
 	f.Converted(name, func() string { return Encode(p) }, func(text string) error { return json.Unmarshal([]byte(text), p) })
 }
 
-// Amount has a column for the number, in minor units, and one for the currency. A row whose currency is
-// none that we know cannot be read.
+// Amount has a column for the number, in minor units, and one for the currency. A row with an unknown
+// currency cannot be read.
 func (f *Fields) Amount(minor, currency string, p *money.Amount) {
 	f.Number(minor, &p.Minor)
 	switch {
@@ -239,14 +240,14 @@ func (f *Fields) USD(name string, p *money.Amount) {
 	f.Number(name, &p.Minor)
 }
 
-// stored is the document of a row: what no statement asks for.
+// stored is a row's document: what no statement filters by.
 type stored[D, T any] interface {
 	*D
 	Of(f *Fields, item *T)
 	Into(f *Fields, item *T) error
 }
 
-// Document is a column of JSON, in the shape of D.
+// Document is a JSON column in the shape of D.
 func Document[D, T any, P stored[D, T]](f *Fields, name string, item *T) {
 	switch {
 	case f.learn(name, "TEXT", false):

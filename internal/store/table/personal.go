@@ -8,32 +8,31 @@ import (
 	"strings"
 )
 
-// Cipher encrypts what persons may be named in: evidence, and what providers told. What a text
-// is about, its column and row, is bound to it.
+// Cipher encrypts texts that may name persons: evidence and providers' messages. A text is bound to its
+// column and row.
 type Cipher interface {
 	SealData(about string, plain []byte) []byte
 	OpenData(about string, sealed []byte) ([]byte, error)
 }
 
 const (
-	// sealedMark begins a text that is encrypted; base64 follows. Texts from before have none,
-	// and are read as they are.
+	// sealedMark starts an encrypted text; base64 follows. Older texts have no mark and are read as they
+	// are.
 	sealedMark = "sealed:1:"
-	// Shut stands in a list where a text cannot be opened.
+	// Shut replaces a text in a list that cannot be decrypted.
 	Shut = "[cannot be opened]"
 )
 
-// ErrShut says that a text cannot be opened: another key sealed it, for another row, or it was
-// damaged.
+// ErrShut: a text cannot be decrypted. It was encrypted with another key or for another row, or is damaged.
 var ErrShut = errors.New("a text cannot be opened")
 
-// Personal encrypts and opens texts. Without a cipher it leaves them plain.
+// Personal encrypts and decrypts texts. Without a cipher it leaves them plain.
 type Personal struct {
 	Cipher Cipher
-	Log    *slog.Logger // is told of evidence that cannot be opened
+	Log    *slog.Logger // logs evidence that cannot be decrypted
 }
 
-// Seal returns a text as it is stored; about says which column and row it is of.
+// Seal returns a text as stored; about names its column and row.
 func (p Personal) Seal(about string, plain []byte) string {
 	if p.Cipher == nil || len(plain) == 0 {
 		return string(plain)
@@ -41,7 +40,7 @@ func (p Personal) Seal(about string, plain []byte) string {
 	return sealedMark + base64.StdEncoding.EncodeToString(p.Cipher.SealData(about, plain))
 }
 
-// Open is the way back.
+// Open reverses Seal.
 //
 // Errors: ErrShut.
 func (p Personal) Open(about, text string) ([]byte, error) {
@@ -65,15 +64,15 @@ func (p Personal) Open(about, text string) ([]byte, error) {
 // Marked reports whether a text is encrypted.
 func Marked(text string) bool { return strings.HasPrefix(text, sealedMark) }
 
-// Unmarked is the condition that a column of t is not encrypted.
+// Unmarked is the condition that a column of t is plain.
 func Unmarked(column string) string {
 	return fmt.Sprintf("substr(t.%s, 1, %d) <> '%s'", column, len(sealedMark), sealedMark)
 }
 
-// Place is a column that is encrypted.
+// Place is an encrypted column.
 type Place string
 
-// The columns that are encrypted.
+// The encrypted columns.
 const (
 	ReceiptBody  Place = "receipts.body"
 	FileName     Place = "files.name"
@@ -83,5 +82,5 @@ const (
 	ClaimDoc     Place = "claims.doc"
 )
 
-// About names the place in the row of an id.
+// About names the place in the row with an id.
 func (p Place) About(id string) string { return string(p) + " " + id }

@@ -1,8 +1,7 @@
-// Package table says what a row is: a table's name, its columns beside the values that they hold, and the
-// statements that follow from these. It also encrypts the columns that name persons.
+// Package table describes rows: a table's name, its columns with the variables that hold their values, and
+// the statements that follow from these. It also encrypts the columns that may name persons.
 //
-// It knows no noun and has no database: whoever describes a table is above it, and so is what runs the
-// statements.
+// It knows no noun and has no database: other packages describe the tables and run the statements.
 package table
 
 import (
@@ -18,49 +17,49 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Table is all there is to know of the rows of one kind. Its fields name the columns; what
-// inserts, updates and reads them is made from that.
+// Table describes the rows of one kind. Its fields name the columns; its inserts, updates and reads are
+// made from them.
 //
-// A table with a version is guarded: version 1 is inserted, a later version replaces exactly the
-// one before, and the statement returns the ids that it did replace.
+// A table with a version is guarded: version 1 is inserted, a later version replaces exactly the one
+// before, and the statement returns the ids that it replaced.
 type Table[T any] struct {
 	Name string
-	// Of is where a change has its rows; Only leaves some out of an insert. Nil leaves out none.
+	// Of returns a change's rows. Only selects the rows of an insert; nil selects all.
 	Of      func(*pay.Change) []T
 	Only    func(*T) bool
 	ID      func(*T) string
 	Version func(*T) int64 // nil: rows are only inserted
 	Fields  func(*Fields, *T)
-	Where   string // leaves rows out of an insert
+	Where   string // condition for rows of an insert
 	Met     Meeting
-	// OftenMet: a batch looks for such rows before it writes anything.
+	// OftenMet: a batch looks for existing rows before it writes anything.
 	OftenMet bool
 
 	Columns []engine.Column
-	List    string // of the columns that are read
+	List    string // the columns to read
 	Insert  string
 	Update  string
-	Look    string // the ids of those rows that update would not find
-	Taken   string // the ids of rows that are there, where they are often met
+	Look    string // finds ids that an update would miss
+	Taken   string // finds ids that exist, if they are often met
 }
 
-// Meeting is what becomes of a new row where there is one already that has its id.
+// Meeting is what happens to a new row when its id exists already.
 type Meeting int
 
 const (
-	fails     Meeting = iota // ids are made by us: it cannot be
-	Stays                    // what is there stays, and is the same
-	Stale                    // its change loses a guard: ErrStale
-	Duplicate                // and tells ErrDuplicate
-	// StaleAnyhow and DuplicateAnyhow are the same where a unique index says so of another column.
+	fails     Meeting = iota // cannot happen: we make the ids
+	Stays                    // the existing row stays, and is the same
+	Stale                    // the change loses a guard: ErrStale
+	Duplicate                // likewise: ErrDuplicate
+	// StaleAnyhow and DuplicateAnyhow also cover a conflict with a unique index on another column.
 	StaleAnyhow
 	DuplicateAnyhow // see StaleAnyhow
 )
 
-// GuardsNew reports whether a new row can lose, as one can that replaces another.
+// GuardsNew reports whether a new row can lose, like a row that replaces another.
 func (m Meeting) GuardsNew() bool { return m >= Stale }
 
-// Describe makes the statements of a table and makes them known. It is called once a table, when the program starts.
+// Describe makes and registers a table's statements. Call it once per table, when the program starts.
 func Describe[T any](t Table[T]) *Table[T] {
 	t.Fields(&Fields{columns: &t.Columns}, new(T))
 	var values, sets, read, spec []string
@@ -91,7 +90,7 @@ func Describe[T any](t Table[T]) *Table[T] {
 	if t.Version != nil {
 		t.Update = engine.Statement("UPDATE " + t.Name + " SET " + strings.Join(sets, ", ") + " FROM " + source + " AS r" +
 			" WHERE " + t.Name + ".id = r.id AND " + t.Name + ".version = r.version - 1 AND {among " + t.Name + ".id id} AND {unless lost} RETURNING " + t.Name + ".id")
-		// A subquery for each row is a lookup, whatever the planner thinks of the table's size.
+		// A subquery per row is a lookup, whatever size the planner assumes for the table.
 		t.Look = engine.Statement("SELECT {lost r.id} FROM {rows: id TEXT, version BIGINT} AS r" +
 			" WHERE coalesce((SELECT t.version FROM " + t.Name + " AS t WHERE t.id = r.id), 0) <> r.version - 1")
 	}
@@ -101,8 +100,7 @@ func Describe[T any](t Table[T]) *Table[T] {
 	return &t
 }
 
-// Rows returns the rows of the items, sorted by id, so that two committers
-// lock rows in the same order.
+// Rows returns the items' rows sorted by id, so that two committers lock rows in the same order.
 func (t *Table[T]) Rows(d engine.Dialect, p Personal, items []*T) *engine.Rows {
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.ID(a), t.ID(b)) })
 	r := engine.NewRows(d, t.Columns, len(items))
@@ -110,7 +108,7 @@ func (t *Table[T]) Rows(d engine.Dialect, p Personal, items []*T) *engine.Rows {
 	return r
 }
 
-// Gather adds the items to rows, each as it is stored.
+// Gather adds the items to rows in stored form.
 func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
 	f := Fields{rows: r, Personal: p}
 	for _, item := range items {
@@ -119,8 +117,8 @@ func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
 	}
 }
 
-// Reader returns what reads rows that have the columns of list. It is for one goroutine. Where nothing
-// of the rows is encrypted, p may be the zero value.
+// Reader returns a reader of rows with the columns of List. It is for one goroutine. If nothing in the rows
+// is encrypted, p may be the zero value.
 func (t *Table[T]) Reader(p Personal) func(engine.Row, *T) error {
 	f := Fields{into: make([]any, 0, len(t.Columns)), late: make([]late, 0, len(t.Columns)), Personal: p}
 	return func(r engine.Row, item *T) error {
@@ -138,7 +136,7 @@ func (t *Table[T]) Reader(p Personal) func(engine.Row, *T) error {
 	}
 }
 
-// Scan is reader for one row at a time.
+// Scan is Reader for one row at a time.
 func (t *Table[T]) Scan(p Personal) func(engine.Row) (T, error) {
 	read := t.Reader(p)
 	return func(r engine.Row) (item T, err error) {
@@ -147,7 +145,7 @@ func (t *Table[T]) Scan(p Personal) func(engine.Row) (T, error) {
 	}
 }
 
-// ScanAnd is scan for rows with one column more.
+// ScanAnd is Scan for rows with one more column.
 func ScanAnd[T, M any](p Personal, t *Table[T], more func(*T, M)) func(engine.Row) (T, error) {
 	scan := t.Scan(p)
 	return func(r engine.Row) (T, error) {
@@ -158,7 +156,7 @@ func ScanAnd[T, M any](p Personal, t *Table[T], more func(*T, M)) func(engine.Ro
 	}
 }
 
-// With is a row with one column more, which is read into last.
+// With is a row with one more column, which is read into last.
 func With(r engine.Row, last any) engine.Row { return rowWith{r, last} }
 
 type rowWith struct {
@@ -166,10 +164,10 @@ type rowWith struct {
 	last any
 }
 
-// Scan is for row.
+// Scan implements engine.Row.
 func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
 
-// Names are those of all columns, in their order.
+// Names are the names of all columns, in order.
 func (t *Table[T]) Names() []string {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -178,13 +176,13 @@ func (t *Table[T]) Names() []string {
 	return names
 }
 
-// ListOf is list, of a table that a statement calls otherwise.
+// ListOf is List for a table with an alias.
 func (t *Table[T]) ListOf(alias string) string { return columnsOf(alias, t.List) }
 
-// IsNew reports whether the item is inserted, and not updated.
+// IsNew reports whether the item is inserted rather than updated.
 func (t *Table[T]) IsNew(item *T) bool { return t.Version == nil || t.Version(item) == 1 }
 
-// Micros is a time as it is stored: microseconds UTC, 0 for none.
+// Micros is a time as stored: microseconds UTC, 0 for none.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -192,7 +190,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// FromMicros is the way back.
+// FromMicros reverses Micros.
 func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -200,19 +198,19 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// columnsOf names columns as those of a table.
+// columnsOf prefixes columns with a table's name.
 func columnsOf(table, columns string) string {
 	names := strings.Fields(columns)
 	return table + "." + strings.Join(names, " "+table+".")
 }
 
-// List is a set of words as one text column: ",a,b,".
+// List stores a set of words as one text column: ",a,b,".
 func List(words []string) string { return "," + strings.Join(words, ",") + "," }
 
-// Unlist is for List.
+// Unlist reverses List.
 func Unlist(text string) []string { return strings.Split(strings.Trim(text, ","), ",") }
 
-// Encode is a document as it is stored.
+// Encode is a document as stored.
 func Encode(doc any) string {
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -221,7 +219,7 @@ func Encode(doc any) string {
 	return string(text)
 }
 
-// RateText is a rate as it is stored, "" for none.
+// RateText is a rate as stored, "" for none.
 func RateText(r money.Rate) string {
 	if r.IsZero() {
 		return ""
@@ -229,7 +227,7 @@ func RateText(r money.Rate) string {
 	return r.Decimal()
 }
 
-// ParseRate is the way back.
+// ParseRate reverses RateText.
 func ParseRate(text string) (money.Rate, error) {
 	if text == "" {
 		return money.Rate{}, nil

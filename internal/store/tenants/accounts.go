@@ -10,8 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// AccountsTable is the table provider_accounts.
-// A new account is guarded too: an id is given once, for good.
+// AccountsTable is the table provider_accounts. New accounts are guarded too: an id is used once, for good.
 var AccountsTable = table.Describe(table.Table[acquirer.Account]{
 	Name:    "provider_accounts",
 	Of:      func(c *pay.Change) []acquirer.Account { return c.Accounts },
@@ -54,8 +53,8 @@ var (
 	selectAccounts     = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
 	selectAccount      = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts WHERE id = $1`)
 	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
-	// An attempt names its account in the payment's document. Replacing tells on
-	// both engines whether it does, whatever letters an id has.
+	// An attempt names its account in the payment's document. REPLACE shows on both engines whether the id
+	// occurs, whatever letters it has.
 	selectOpenAt = engine.Statement(`
 SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
@@ -63,18 +62,18 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
   + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`)
 )
 
-// List reads all provider accounts, the removed ones too.
+// List reads all provider accounts, including removed ones.
 func (s *Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
 	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
 }
 
-// Get reads a provider account. ErrNotFound where there never was one.
+// Get reads a provider account. ErrNotFound if it never existed.
 func (s *Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
 	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
 }
 
-// Mark moves with every change of an account: rows are not deleted, and a
-// change adds one to a version.
+// Mark moves with every change of an account: rows are never deleted, and each change raises a version by
+// one.
 func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 	return base.One(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
@@ -82,8 +81,8 @@ func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 	})
 }
 
-// OpenAt counts the payments, refunds and withdrawals that are not decided yet and went to a
-// provider account. It scans what is open: it is for the operator.
+// OpenAt counts the undecided payments, refunds and withdrawals at a provider account. It scans all open
+// ones: it is for the operator.
 func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
@@ -92,5 +91,5 @@ func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 	return int(n), err
 }
 
-// Accounts are accounts at providers.
+// Accounts are provider accounts.
 type Accounts struct{ b *base.Base }

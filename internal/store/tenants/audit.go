@@ -23,7 +23,7 @@ var AuditTable = table.Describe(table.Table[audit.Entry]{
 		f.Flag("live!", &e.Live)
 		table.Word(f, "actor_kind!", &e.By.Kind)
 		f.Text("actor!", &e.By.ID)
-		f.Written("ip!", "") // of entries from before AddressesTable
+		f.Written("ip!", "") // for entries older than AddressesTable
 		f.Text("request!", &e.By.Request)
 		table.Word(f, "act!", &e.Act)
 		f.Text("object!", &e.Object)
@@ -43,8 +43,8 @@ var AuditTable = table.Describe(table.Table[audit.Entry]{
 func Audits(c *pay.Change) []audit.Entry { return c.Audit }
 func auditID(e *audit.Entry) string      { return e.ID }
 
-// AddressesTable is the table audit_addresses.
-// AddressesTable has the addresses that entries are about, apart from what is sealed of them.
+// AddressesTable is the table audit_addresses. It holds the addresses of audit entries, apart from the
+// entries' sealed part.
 var AddressesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_addresses",
 	Of:   Audits,
@@ -57,8 +57,7 @@ var AddressesTable = table.Describe(table.Table[audit.Entry]{
 	},
 })
 
-// NotesTable is the table audit_notes.
-// NotesTable has what operators wrote, in the same way.
+// NotesTable is the table audit_notes. It holds the operators' notes in the same way.
 var NotesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_notes",
 	Of:   Audits,
@@ -73,10 +72,10 @@ var NotesTable = table.Describe(table.Table[audit.Entry]{
 })
 
 var (
-	// SelectAddresses reads addresses of a part of the ids, for the check.
+	// SelectAddresses reads the addresses of a range of ids, for the check.
 	SelectAddresses = engine.Statement(`
 SELECT a.id, a.address, a.salt, coalesce(e.commitment, '') FROM audit_addresses AS a LEFT JOIN audit AS e ON e.id = a.id WHERE {part a.id}`)
-	// SelectNotes reads notes of a part of the ids, for the check.
+	// SelectNotes reads the notes of a range of ids, for the check.
 	SelectNotes = engine.Statement(`
 SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS n LEFT JOIN audit AS e ON e.id = n.id WHERE {part n.id}`)
 )
@@ -86,8 +85,8 @@ SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), co
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
-// List lists what was done, oldest first, from behind the entry after; all
-// merchants' where merchant is empty. It is for the operator.
+// List lists entries after the entry after, oldest first; of all merchants if merchant is empty. It is for
+// the operator.
 func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
 	scan := AuditTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (audit.Entry, error) {
@@ -104,11 +103,11 @@ func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]
 	}, merchant, after, limit)
 }
 
-// Audit is what was done, and from where.
+// Audit is the audit log.
 type Audit struct{ b *base.Base }
 
-// ForgetAddresses deletes at most limit addresses of the audit log's entries whose ids are below
-// one, and returns how many.
+// ForgetAddresses deletes at most limit addresses of audit entries with ids below one, and returns their
+// number.
 func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
 	return base.Forget(ctx, s.b, oldAddresses, below, limit)
 }

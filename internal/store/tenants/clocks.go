@@ -29,12 +29,12 @@ var (
 	selectClock  = engine.Statement(selectClocks + ` WHERE id = $1`)
 )
 
-// Get reads a merchant's test clock. ErrNotFound where it was never moved.
+// Get reads a merchant's test clock. ErrNotFound if it was never moved.
 func (s *Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
 	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
 }
 
-// List reads the test clocks that were moved. Leases heed them from then on.
+// List reads the moved test clocks. From then on, leases respect them.
 func (s *Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 	list, err := base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
 	if err == nil {

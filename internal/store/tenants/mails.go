@@ -39,7 +39,7 @@ var (
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
-// MailDuty is what is due of mails.
+// MailDuty is the due mails.
 var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
 
 type noticeDoc struct {
@@ -55,7 +55,7 @@ type noticeDoc struct {
 	ActiveAt    int64           `json:"activeAt"`
 }
 
-// writeNotice is what an e-mail tells, as it is stored; {} where it tells nothing any more.
+// writeNotice is an e-mail's content as stored; {} once it is removed.
 func writeNotice(n pay.WalletNotice) string {
 	if n == (pay.WalletNotice{}) {
 		return "{}"
@@ -75,7 +75,7 @@ func readNotice(text string, n *pay.WalletNotice) error {
 	return nil
 }
 
-// Lease takes e-mails that are due; nobody else gets them before until.
+// Lease leases due e-mails; nobody else gets them before until.
 func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
 	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
 }
@@ -85,7 +85,7 @@ func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (in
 	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since))
 }
 
-// Waiting counts the e-mails that are not over.
+// Waiting counts the e-mails that are not finished.
 func (s *Mails) Waiting(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, waitingMails, base.ScanInt)
 }

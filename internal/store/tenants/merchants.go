@@ -120,14 +120,14 @@ func (s *Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error)
 
 var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
-// List lists merchants by id, from behind one.
+// List lists merchants by id, after one.
 func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
 	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
-// Count says how many merchants there are.
+// Count counts all merchants.
 func (s *Merchants) Count(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, countMerchants, base.ScanInt)
 }
@@ -139,7 +139,7 @@ var (
 
 var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
 
-// Logo reads a shop's picture.
+// Logo reads a shop's logo.
 func (s *Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
 	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
 }
@@ -176,7 +176,7 @@ func (s *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) 
 	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
 }
 
-// Shown lists the keys that are shown so, those that are revoked too: ten at most.
+// Shown lists the keys with a preview, including revoked ones: ten at most.
 func (s *Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
 	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
 }
@@ -188,19 +188,19 @@ var (
 	selectRevokedKeys   = engine.Statement(`SELECT id, hash FROM keys WHERE revoked_at > 0 AND revoked_at > $1`)
 )
 
-// Login reads the login that a refresh token belongs to.
+// Login reads a refresh token's login.
 func (s *Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
 	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
 }
 
-// GoodLogins reads logins of a merchant that can be refreshed after now, at most limit; of a
-// key alone where one is named.
+// GoodLogins reads at most limit of a merchant's logins that can be refreshed after now; only one key's if
+// key is set.
 func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
 	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
 }
 
-// Revoked tells what was revoked after since, by the clock of whoever did it: logins, and
-// keys by id and hash.
+// Revoked returns the logins, and the keys by id and hash, that were revoked after since, by the revoking
+// node's clock.
 func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
 	logins, err = base.Many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
@@ -220,17 +220,15 @@ func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []str
 
 var (
 	selectRailIDs = engine.Statement(`SELECT rail, id FROM rail_ids`)
-	// The next numbers are taken from the table itself, so that an id is given
-	// once even when its rail has left the catalog. Of two nodes that start at
-	// once one may get nothing and tries again.
+	// The next numbers come from the table itself, so that an id is never reused, even after its rail left
+	// the catalog. If two nodes start at once, one may get nothing and retries.
 	insertRailIDs = engine.Standalone(`
 INSERT INTO rail_ids (rail, id)
 SELECT r.rail, r.n + (SELECT coalesce(max(id), 1000) FROM rail_ids) FROM {rows: rail TEXT, n BIGINT} AS r
 WHERE TRUE ON CONFLICT DO NOTHING`)
 )
 
-// RailIDs returns the paymentMethodId of each rail, giving one to those that
-// have none (CAT-3).
+// RailIDs returns each rail's paymentMethodId, and assigns one where it is missing (CAT-3).
 func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
 		ids, err := railIDs(ctx, s.b)
@@ -265,5 +263,5 @@ func railIDs(ctx context.Context, b *base.Base) (map[string]int64, error) {
 	return ids, err
 }
 
-// Merchants are merchants, their shops and pictures.
+// Merchants are merchants with their shops and logos.
 type Merchants struct{ b *base.Base }

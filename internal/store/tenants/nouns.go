@@ -1,7 +1,7 @@
-// Package tenants reads who the service is for and how it is set: merchants with their keys, accounts at providers,
+// Package tenants reads the service's users and settings: merchants with their keys, provider accounts,
 // rates and rules, operators, secrets, the audit log. It describes their tables.
 //
-// What they sell and are paid is in payments and books.
+// Payments and payouts are in packages payments and books.
 package tenants
 
 import "github.com/cascadapay/cascada/internal/store/base"
@@ -22,7 +22,7 @@ type OfTenants struct {
 	Recoveries    *Recoveries
 }
 
-// NewTenants are the nouns as they stand in a database.
+// NewTenants returns the nouns of a database.
 func NewTenants(b *base.Base) OfTenants {
 	return OfTenants{
 		Merchants:     &Merchants{b},

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// OperatorsTable is the table operators.
-// A new operator is guarded too: of two who add the same name one loses.
+// OperatorsTable is the table operators. New operators are guarded too: if two add the same name, one
+// loses.
 var OperatorsTable = table.Describe(table.Table[tenant.Operator]{
 	Name:    "operators",
 	Of:      func(c *pay.Change) []tenant.Operator { return c.Operators },
@@ -36,20 +36,20 @@ var (
 	selectOperatorByHash = engine.Statement(selectOperators + ` WHERE hash = $1 AND hash <> ''`)
 )
 
-// List lists all operators by name, the removed ones too.
+// List lists all operators by name, including removed ones.
 func (s *Operators) List(ctx context.Context) ([]tenant.Operator, error) {
 	return base.Many(ctx, s.b, listOperators, OperatorsTable.Scan(s.b.Personal))
 }
 
-// Get reads an operator by name. ErrNotFound where there never was one.
+// Get reads an operator by name. ErrNotFound if it never existed.
 func (s *Operators) Get(ctx context.Context, name string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperator, OperatorsTable.Scan(s.b.Personal), name)
 }
 
-// ByHash finds who has a token, by its keyed hash.
+// ByHash finds the operator of a token, by its keyed hash.
 func (s *Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperatorByHash, OperatorsTable.Scan(s.b.Personal), hash)
 }
 
-// Operators are who operates the service.
+// Operators are the people and programs that operate the service.
 type Operators struct{ b *base.Base }

@@ -33,8 +33,7 @@ var RatesTable = table.Describe(table.Table[pay.Quote]{
 	},
 })
 
-// RateHistoryTable is the table rate_history.
-// RateHistoryTable keeps each reading with what was done with it.
+// RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
 var RateHistoryTable = table.Describe(table.Table[pay.Quote]{
 	Name: "rate_history",
 	Of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
@@ -57,7 +56,7 @@ func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currenc
 var selectRates = engine.Statement(`
 SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
 
-// List reads what is known of each currency's rate.
+// List reads the known rate of each currency.
 func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
 	scan := RatesTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
@@ -78,7 +77,7 @@ type PastReading struct {
 	Taken   time.Time
 }
 
-// History lists what was read of a currency, newest first.
+// History lists a currency's readings, newest first.
 func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
 	scan := RateHistoryTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
@@ -91,11 +90,11 @@ var selectRailsUsed = engine.Statement(`
 SELECT DISTINCT c.rail, c.country FROM shops AS s JOIN counters AS c ON c.shop = s.id AND c.live = $2 AND (c.day = -1 OR c.day >= $3)
 WHERE s.merchant = $1`)
 
-// RailUse is a rail that a merchant has taken payments by, and in which country.
+// RailUse is a rail on which a merchant has accepted payments, with its country.
 type RailUse struct{ Rail, Country string }
 
-// RailsUsed lists what a merchant has taken payments by, from the counters: it
-// scans no payments.
+// RailsUsed lists the rails on which a merchant has accepted payments, from the counters: it scans no
+// payments.
 func (s *Rates) RailsUsed(ctx context.Context, scope tenant.Scope) ([]RailUse, error) {
 	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
@@ -111,8 +110,8 @@ RETURNING id`)
 	settleFeed = engine.Standalone(`UPDATE rate_feeds SET due_at = $2 WHERE id = $1`)
 )
 
-// LeaseFeed reports whether the feed of rates is due and this node's to read,
-// until the time. A feed that nobody read before is due.
+// LeaseFeed reports whether the rate feed is due and leased to this node until a time. A feed that was
+// never read is due.
 func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
 	err = s.b.DB.Lease(ctx, s.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
 		leased = true
@@ -124,7 +123,7 @@ func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 	return leased, nil
 }
 
-// SettleFeed says when the feed is due again.
+// SettleFeed sets when the feed is due again.
 func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
 	if err := s.b.DB.Lease(ctx, s.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
@@ -132,5 +131,5 @@ func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) erro
 	return nil
 }
 
-// Rates are exchange rates, their feeds, and the rails that go by them.
+// Rates are exchange rates, their feeds, and the ids of rails.
 type Rates struct{ b *base.Base }

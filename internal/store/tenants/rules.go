@@ -11,9 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// RulesTable is the table routing_rules.
-// A version is given once, also to two operators at the same time. Its id has a
-// letter that no other id has.
+// RulesTable is the table routing_rules. A version is used once, even if two operators write at the same
+// time. Its id has a letter that no other id has.
 var RulesTable = table.Describe(table.Table[acquirer.RoutingRules]{
 	Name: "routing_rules",
 	Of:   func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
@@ -38,12 +37,12 @@ var (
 	selectRulesList = engine.Statement(`SELECT ` + RulesTable.List + ` FROM routing_rules ORDER BY version DESC LIMIT $1`)
 )
 
-// Mark is the newest version of the routing rules, 0 where there never were any.
+// Mark is the newest version of the routing rules, 0 for none.
 func (s *Rules) Mark(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, selectRulesMark, base.ScanInt)
 }
 
-// Get reads a version of the routing rules. ErrNotFound where there is none.
+// Get reads a version of the routing rules. Errors: ErrNotFound.
 func (s *Rules) Get(ctx context.Context, version int64) (acquirer.RoutingRules, error) {
 	return base.One(ctx, s.b, selectRules, RulesTable.Scan(s.b.Personal), version)
 }

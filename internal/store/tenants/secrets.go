@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// SecretsTable is the table secrets.
-// Of two nodes that make a secret of one name, or note a use at once, one loses.
+// SecretsTable is the table secrets. If two nodes make a secret of one name, or note a use, at once, one
+// loses.
 var SecretsTable = table.Describe(table.Table[tenant.Sealed]{
 	Name:    "secrets",
 	Of:      func(c *pay.Change) []tenant.Sealed { return c.Sealed },
@@ -47,7 +47,7 @@ var KeyUsesTable = table.Describe(table.Table[tenant.KeyUse]{
 })
 
 var (
-	// SelectSecrets lists the secrets, oldest first, without those that were dropped.
+	// SelectSecrets lists the secrets, oldest first, without dropped ones.
 	SelectSecrets = engine.Statement(`SELECT ` + SecretsTable.List + ` FROM secrets WHERE sealed <> '' ORDER BY created_at, id`)
 
 	selectKeyUses = engine.Statement(`
@@ -58,13 +58,12 @@ SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {ro
 SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
 )
 
-// List lists the service's secrets, oldest first, without those that were dropped.
+// List lists the service's secrets, oldest first, without dropped ones.
 func (s *Secrets) List(ctx context.Context) ([]tenant.Sealed, error) {
 	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
 }
 
-// Uses reads uses of keys as they were noted, by id, and counts from how many addresses
-// each of the keys was used.
+// Uses reads the recorded uses of keys, by id, and counts the addresses from which each key was used.
 func (s *Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]tenant.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
@@ -92,13 +91,13 @@ func (s *Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string
 	return known, addresses, err
 }
 
-// KeyUsage is when a key was used last, within an hour, and from how many addresses ever.
+// KeyUsage is a key's last use, to the hour, and its number of addresses ever.
 type KeyUsage struct {
 	Last      time.Time
 	Addresses int64
 }
 
-// Usages tells of a merchant's keys, by id. Those that were not used are left out.
+// Usages returns the usage of a merchant's keys, by id. Unused keys are missing.
 func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
 	err := s.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
@@ -119,8 +118,7 @@ type (
 	Secrets struct{ b *base.Base }
 )
 
-// ForgetUses deletes at most limit uses of keys of which the last was before a time, and
-// returns how many.
+// ForgetUses deletes at most limit uses of keys last used before a time, and returns their number.
 func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := s.b.DB.Lease(ctx, s.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
@@ -129,7 +127,7 @@ func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int
 }
 
 var (
-	// That a key was used before stays, or its next address would be its first one.
+	// Keeps a row without an address for each used key, or the key's next address would count as its first.
 	keepUsed = engine.Standalone(`
 INSERT INTO key_uses (` + strings.Join(KeyUsesTable.Names(), ", ") + `)
 SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u

@@ -62,23 +62,22 @@ SELECT ` + VerificationsTable.List + ` FROM verifications WHERE ($1 = '' OR stat
 ORDER BY id DESC LIMIT $3`)
 )
 
-// Get reads a merchant's verification: whichever shop began it.
+// Get reads a merchant's verification, whichever shop started it.
 func (s *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
-// Any reads a verification of any tenant, for the operator and for
-// who has its page's token.
+// Any reads a verification of any tenant, for the operator and for the holder of its page's token.
 func (s *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
 }
 
-// Open reads the one that a merchant has not finished.
+// Open reads a merchant's unfinished verification.
 func (s *Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
-// Levels reads which levels a merchant has been verified at.
+// Levels reads the levels at which a merchant is verified.
 func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
 	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l tenant.KYCLevel, err error) {
 		err = r.Scan(&l)
@@ -86,18 +85,18 @@ func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenan
 	}, scope.Merchant, scope.Live)
 }
 
-// List lists the newest of all tenants for the operator. An empty
-// status or merchant selects all.
+// List lists the newest verifications of all tenants, for the operator. An empty status or merchant selects
+// all.
 func (s *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
 }
 
-// Lease takes verifications that nobody finished in time.
+// Lease leases verifications that were not finished in time.
 func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
 	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// VerificationDuty is what is due of verifications.
+// VerificationDuty is the due verifications.
 var VerificationDuty = base.NewDuty("verifications", "verifications", "d.due_at > 0", VerificationsTable.List)
 
 // Verifications are how merchants prove who they are.

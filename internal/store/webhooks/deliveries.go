@@ -64,7 +64,7 @@ func (d *deliveryDoc) Into(_ *table.Fields, v *hook.Delivery) error {
 	return nil
 }
 
-// scanDispatch returns what reads deliveries with what is sent.
+// scanDispatch returns a reader of deliveries with their payloads.
 func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
 	scan := DeliveriesTable.Scan(b.Personal)
 	return func(r engine.Row) (Dispatch, error) {
@@ -90,14 +90,12 @@ func (s *Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) 
 	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
 }
 
-// Get reads a delivery of a shop's subscription with what is sent.
-// ErrNotFound also where it is another's.
+// Get reads a delivery of a shop's subscription with its payload. ErrNotFound also for another shop's.
 func (s *Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
 	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// Lease takes deliveries that are due; nobody else gets them before
-// until.
+// Lease leases due deliveries; nobody else gets them before until.
 func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	return base.Leased(ctx, s.b, DeliveryDuty, scanDispatch(s.b), now, until, limit)
 }
@@ -107,7 +105,7 @@ var (
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
-	// A lease that is another's by now is left alone.
+	// Skips deliveries that somebody else has leased by now.
 	postponeDeliveries = engine.Standalone(`
 UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
@@ -118,14 +116,14 @@ UPDATE deliveries SET parked = FALSE, due_at = $3 WHERE id IN (
 RETURNING ` + DeliveriesTable.List + `, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 )
 
-// Parking is a delivery that is to wait for its endpoint.
+// Parking is a delivery that will wait for its endpoint.
 type Parking struct {
 	ID      string
 	Version int64
 }
 
-// Park lets deliveries wait for their endpoint: they do not come due. Like a
-// lease it is no version; one that moved meanwhile stays as it is.
+// Park makes deliveries wait for their endpoint: they do not come due. Like a lease, it raises no version;
+// a delivery that moved meanwhile stays as it is.
 func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
 	rows := engine.NewRows(s.b.DB.Dialect(), parkRows, len(list))
 	for _, p := range list {
@@ -136,14 +134,14 @@ func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
 
 var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
 
-// Postponement is a delivery whose lease is given up: it comes due at a time.
+// Postponement is a delivery whose lease is released: it comes due at a time.
 type Postponement struct {
 	ID     string
 	Leased time.Time // the end of the lease
 	Until  time.Time
 }
 
-// Postpone gives deliveries back until a time, of those that are still leased as they were.
+// Postpone releases deliveries until a time, if their leases are unchanged.
 func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
 	rows := engine.NewRows(s.b.DB.Dialect(), postponeRows, len(list))
 	for _, p := range list {
@@ -154,14 +152,13 @@ func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
 
 var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
 
-// selectAhead finds those of some deliveries that were not tried yet, or are to be tried a
-// second time.
+// selectAhead picks from some deliveries those with no try yet, or with a second try ahead.
 var selectAhead = engine.Statement(`
 SELECT ` + DeliveriesTable.List + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
-// Ahead reads those of at most hook.MostBefore deliveries that were not tried yet, or
-// are to be tried a second time. What waits for its endpoint is left out.
+// Ahead reads, of at most hook.MostBefore deliveries, those with no try yet or with a second try ahead.
+// Parked deliveries are left out.
 func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
 	args := make([]any, hook.MostBefore)
 	for i := range args {
@@ -173,8 +170,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, 
 	return base.Many(ctx, s.b, selectAhead, DeliveriesTable.Scan(s.b.Personal), args...)
 }
 
-// Unpark takes parked deliveries of one endpoint, those that came due first;
-// nobody else gets them before until.
+// Unpark leases parked deliveries of one endpoint, earliest due first; nobody else gets them before until.
 func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := scanDispatch(s.b)
@@ -187,9 +183,8 @@ func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time
 	return list, err
 }
 
-// listDeliveries reads newest first. There is one index, by status and event;
-// each kind gives its newest rows and the best of them are kept, so that a rare
-// kind is found without looking at the others.
+// listDeliveries reads newest first. There is one index, by status and event; each kind yields its newest
+// rows, and the newest of all are kept, so that a rare kind is found without reading the others.
 var listDeliveries = engine.Statement(func() string {
 	var parts []string
 	for _, status := range hook.DeliveryStatuses() {
@@ -205,8 +200,8 @@ var listDeliveries = engine.Statement(func() string {
 ) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
 }())
 
-// List lists what was or is to be sent to a shop's endpoint, newest
-// first: what is older than after, or all where that is the zero value.
+// List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
+// if that is the zero value.
 func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
@@ -218,7 +213,7 @@ func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription 
 		f.Limit+f.Offset, f.Limit, f.Offset, at, after.ID)
 }
 
-// kinds are all events, so that a count by status can use the index.
+// kinds lists all events, so that a count by status can use the index.
 var kinds = func() string {
 	var quoted []string
 	for _, kind := range hook.EventTypes() {
@@ -242,8 +237,8 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
   AND ($2 = '' OR status = $2) AND ($3 = '' OR type = $3) AND created_at >= $4 AND created_at < $5`)
 )
 
-// Count counts what the filter selects, leaving Limit and Offset
-// aside. Without a time it adds up counters, and the pending ones.
+// Count counts the filter's matches, ignoring Limit and Offset. Without a time span it sums counters, and
+// counts pending deliveries.
 func (s *Deliveries) Count(ctx context.Context, subscription string, f pay.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
@@ -261,14 +256,14 @@ func (s *Deliveries) Count(ctx context.Context, subscription string, f pay.Deliv
 	return total, nil
 }
 
-// DeliveryDuty is what is due of deliveries.
+// DeliveryDuty is the due deliveries.
 var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pending', 'failed') AND NOT d.parked",
 	DeliveriesTable.List+`, (SELECT payload FROM events WHERE events.id = deliveries.event)`)
 
 // Deliveries are deliveries of events, and the fan-outs that make them.
 type Deliveries struct{ b *base.Base }
 
-// Of reads the deliveries of what was told of an object.
+// Of reads the deliveries of an object's events.
 func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
 	return base.Many(ctx, s.b, selectSnippets, DeliveriesTable.Scan(s.b.Personal), object)
 }
@@ -278,9 +273,9 @@ var (
 SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
 )
 
-// Dispatch is a delivery on its way, with what is sent.
+// Dispatch is a delivery in progress, with its payload.
 type Dispatch struct {
 	Delivery hook.Delivery
 	Payload  []byte
-	Cause    trace.Ref // the commit that made it; none where it was read from the database
+	Cause    trace.Ref // the commit that made it; none if it was read from the database
 }

@@ -48,8 +48,8 @@ func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
 	}
 }
 
-// eventsByTime reads ids by time. There is one index, by type; each type gives its first rows,
-// and the first of all are kept, so that a rare type is found without looking at the others.
+// eventsByTime reads ids by time. There is one index, by type; each type yields its first rows, and the
+// first of all are kept, so that a rare type is found without reading the others.
 func eventsByTime(bounds, order string, limit int) string {
 	var parts []string
 	for i, kind := range hook.EventTypes() {
@@ -84,7 +84,7 @@ var (
 	selectEvent = engine.Statement(`SELECT id, type, at, payload FROM events WHERE id = $1 AND merchant = $2 AND shop = $3 AND live = $4`)
 )
 
-// typesText is types as a statement is handed them; "" for all.
+// typesText is types as a statement's argument; "" for all.
 func typesText(types []hook.EventType) string {
 	if len(types) == 0 {
 		return ""
@@ -96,12 +96,12 @@ func typesText(types []hook.EventType) string {
 	return table.List(words)
 }
 
-// Get reads a shop's event. ErrNotFound also where it is another's.
+// Get reads a shop's event. ErrNotFound also for another shop's.
 func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// List lists a shop's events, newest first. ErrNotFound where there is no event After.
+// List lists a shop's events, newest first. ErrNotFound if no event has the id After.
 func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
 	from, to := base.Bounds(f.Span)
 	at, id := int64(base.Beyond), ""
@@ -118,7 +118,7 @@ func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter
 	return base.Many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
-// Count counts what the filter selects, leaving After, Limit and Offset aside.
+// Count counts the filter's matches, ignoring After, Limit and Offset.
 func (s *Events) Count(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (int64, error) {
 	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
@@ -127,8 +127,8 @@ func (s *Events) Count(ctx context.Context, scope tenant.Scope, f pay.EventFilte
 	return base.One(ctx, s.b, countEvents, base.ScanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
 }
 
-// After reads a shop's events of some types, oldest first, from behind one that happened
-// at a time and before to. Their payloads are left out.
+// After reads a shop's events of some types, oldest first, after a given event and time and before to,
+// without payloads.
 func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
 	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
@@ -139,7 +139,7 @@ func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.Eve
 	}, scope.Shop, scope.Live, typesText(types), table.Micros(to), table.Micros(at), id, limit, limit)
 }
 
-// payload is an event's payload as it is stored. Those of claims tell their evidence.
+// payload is an event's payload as stored. Payloads of claims contain evidence, so they are encrypted.
 func payload(p table.Personal, e *pay.Event) string {
 	if !strings.HasPrefix(e.Object, pay.ClaimPrefix) {
 		return string(e.Payload)
@@ -147,10 +147,10 @@ func payload(p table.Personal, e *pay.Event) string {
 	return p.Seal(table.EventPayload.About(e.ID), e.Payload)
 }
 
-// Events are what happened.
+// Events are the merchants' events.
 type Events struct{ b *base.Base }
 
-// Of reads what was told of an object: ids and payloads, nil where one cannot be opened.
+// Of reads an object's events: ids and payloads. A payload that cannot be decrypted is nil.
 func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string

@@ -37,11 +37,11 @@ var FanOutsTable = table.Describe(table.Table[hook.FanOut]{
 	},
 })
 
-// FanOutDuty is what is due of fan-outs.
+// FanOutDuty is the due fan-outs.
 var FanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
 	FanOutsTable.List+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
-// scanFanOut returns what reads fan-outs with what their events tell.
+// scanFanOut returns a reader of fan-outs with their events' payloads.
 func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 	scan := FanOutsTable.Scan(b.Personal)
 	return func(r engine.Row) (hook.FanOut, error) {
@@ -50,7 +50,7 @@ func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 		switch {
 		case err != nil:
 			return f, err
-		case body == "" && !f.Type.Optional(): // one that nobody wanted is not kept
+		case body == "" && !f.Type.Optional(): // an event that nobody wanted is not kept
 			return f, fmt.Errorf("fan-out %s has no event", f.Event)
 		case body != "":
 			f.Payload, err = b.Personal.Open(table.EventPayload.About(f.Event), body)
@@ -59,18 +59,18 @@ func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 	}
 }
 
-// LeaseFanOuts takes events whose deliveries are to be made, in the order in which they were written;
-// nobody else gets them before until.
+// LeaseFanOuts leases events whose deliveries must be made, in write order; nobody else gets them before
+// until.
 func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
 	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
 	slices.SortFunc(list, func(a, b hook.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
-// InCompany reports whether several merchants write, as far as this process saw a moment ago.
+// InCompany reports whether several merchants were writing a moment ago, as seen by this process.
 func (s *Deliveries) InCompany() bool { return s.b.InCompany.Load() }
 
-// NextStep returns a fan-out's next step, to be committed.
+// NextStep returns a fan-out's next step, for a commit.
 func (s *Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
@@ -92,10 +92,10 @@ SELECT s.id FROM subscriptions AS s WHERE s.shop = $1 AND s.live = $2 AND s.merc
   AND ` + wantedType("CAST($4 AS TEXT)") + ` AND s.id > $5
 ORDER BY s.id LIMIT $6`)
 
-// Wanted is true where the subscription s wants events of the type of the row e.
+// Wanted is true if subscription s wants the type of event row e.
 func Wanted(e string) string { return wantedType(e + ".type") }
 
-// wantedType is wanted for a type that is an expression.
+// wantedType is Wanted for a type expression.
 func wantedType(kind string) string {
 	all := "TRUE"
 	for _, set := range hook.EventsVersions() {
@@ -106,7 +106,7 @@ func wantedType(kind string) string {
 	return `(s.events = ',*,' AND ` + strings.TrimPrefix(all, "TRUE AND ") + ` OR s.events LIKE '%,' || ` + kind + ` || ',%')`
 }
 
-// Optional is true where the row e is an event that is kept only where it is wanted.
+// Optional is true if row e is an event that is kept only if somebody wants it.
 func Optional(e string) string {
 	return e + ".type IN (" + typesWhere(hook.EventType.Optional) + ")"
 }
@@ -122,8 +122,8 @@ func typesWhere(is func(hook.EventType) bool) string {
 }
 
 const (
-	// fanOutStep is how many deliveries a step makes while other merchants write, and aloneStep
-	// while none does.
+	// fanOutStep is how many deliveries a step makes while other merchants write; aloneStep applies
+	// otherwise.
 	fanOutStep = 16
 	aloneStep  = 200
 )

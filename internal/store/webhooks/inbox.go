@@ -39,11 +39,11 @@ WHERE subscription = $1 AND shop = $2 AND live = $3 AND id < $6
   AND id >= coalesce((SELECT o.id FROM inbox AS o WHERE o.subscription = $1 ORDER BY o.id DESC LIMIT 1 OFFSET $7), '')
 ORDER BY id DESC LIMIT $4 OFFSET $5`)
 	selectReceived = engine.Statement(`SELECT id FROM inbox WHERE id = $1 AND subscription = $2 AND shop = $3 AND live = $4`)
-	// What is beyond the limit is about to be deleted.
+	// Rows beyond the limit are about to be deleted.
 	countInbox = engine.Statement(`SELECT count(*) FROM (SELECT id FROM inbox WHERE subscription = $1 AND shop = $2 AND live = $3 LIMIT $4) AS kept`)
 )
 
-// Inbox lists what a shop's managed inbox got, newest first, and counts it.
+// Inbox lists the deliveries in a shop's managed inbox, newest first, and counts them.
 func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
 	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
@@ -61,14 +61,14 @@ func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscript
 	return list, total, err
 }
 
-// Received reports with ErrNotFound that a shop's managed inbox has no such delivery.
+// Received returns ErrNotFound if a shop's managed inbox does not have the delivery.
 func (s *Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
 	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
 
 var (
-	// As selectStalled, it steps from one inbox to the next.
+	// Like selectStalled, it steps from one inbox to the next.
 	selectInboxes = engine.Statement(`
 WITH RECURSIVE box(id) AS (
   SELECT min(i.subscription) FROM inbox AS i
@@ -85,13 +85,13 @@ DELETE FROM inbox WHERE id IN (
 RETURNING id`)
 )
 
-// Inboxes reads the subscriptions whose inbox has got something.
+// Inboxes reads the subscriptions with a non-empty inbox.
 func (s *Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectInboxes, SubscriptionsTable.Scan(s.b.Personal))
 }
 
-// TrimInbox deletes at most limit of what an inbox got before oldest, which is
-// an id, or what is more than it keeps. It returns how many it deleted.
+// TrimInbox deletes at most limit of an inbox's deliveries: those older than the id oldest, or beyond the
+// inbox's size. It returns how many it deleted.
 func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
 	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, hook.InboxKept, limit}, func(engine.Row) error {
 		n++

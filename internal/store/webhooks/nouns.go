@@ -1,5 +1,5 @@
-// Package webhooks reads what is told to merchants: events, endpoints, deliveries with what makes many of them,
-// replays and inboxes. It describes their tables.
+// Package webhooks reads events, endpoints, deliveries with their fan-outs, replays and inboxes. It
+// describes their tables.
 //
 // It sends nothing, and changes go through the queue.
 package webhooks
@@ -14,7 +14,7 @@ type OfWebhooks struct {
 	Replays       *Replays
 }
 
-// NewWebhooks are the nouns as they stand in a database.
+// NewWebhooks returns the nouns of a database.
 func NewWebhooks(b *base.Base) OfWebhooks {
 	return OfWebhooks{
 		Events:        &Events{b},

@@ -75,11 +75,11 @@ var (
 	countUntried = engine.Statement(fmt.Sprintf(countUntriedOf, kinds))
 
 	selectUntaken = engine.Statement(oldestOf("'pending', 'failed', 'dead_letter'"))
-	selectUntried = engine.Statement(oldestOf("'pending'")) // of which there are few: a replay asks each second
+	selectUntried = engine.Statement(oldestOf("'pending'")) // few rows: a replay runs it each second
 )
 
-// oldestOf is when the oldest event happened that a replay has dealt with and whose delivery has one of
-// some statuses. A delivery is made with its event, or later.
+// oldestOf is the time of the oldest event that a replay has processed and whose delivery has one of some
+// statuses. A delivery is made with its event or later.
 func oldestOf(statuses string) string {
 	return `
 SELECT coalesce(min(e.at), 0) FROM deliveries AS d JOIN events AS e ON e.id = d.event
@@ -98,13 +98,13 @@ func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription str
 	return list, total, err
 }
 
-// Untaken is when the oldest event happened that a replay has dealt with and its endpoint has not
-// taken; zero where it has taken them all.
+// Untaken is the time of the oldest event that a replay has processed and its endpoint has not accepted;
+// zero if it has accepted all.
 func (s *Replays) Untaken(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntaken, r)
 }
 
-// Untried is Untaken of those that the endpoint was not asked to take yet.
+// Untried is Untaken for events that were not sent to the endpoint yet.
 func (s *Replays) Untried(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntried, r)
 }
@@ -114,28 +114,27 @@ func oldest(ctx context.Context, b *base.Base, text string, r hook.Replay) (time
 	return table.FromMicros(at), err
 }
 
-// Get reads a replay to a shop's endpoint. ErrNotFound also where it is another's.
+// Get reads a replay to a shop's endpoint. ErrNotFound also for another shop's.
 func (s *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
 	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
-// Running reads the replay that runs to an endpoint. ErrNotFound where none does.
+// Running reads the replay in progress to an endpoint. Errors: ErrNotFound.
 func (s *Replays) Running(ctx context.Context, subscription string) (hook.Replay, error) {
 	return base.One(ctx, s.b, selectRunningReplay, ReplaysTable.Scan(s.b.Personal), subscription)
 }
 
-// Lease takes replays whose next step is due.
+// Lease leases replays whose next step is due.
 func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]hook.Replay, error) {
 	return base.Leased(ctx, s.b, ReplayDuty, ReplaysTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// CountUntried counts the deliveries to an endpoint that were not tried yet, or were asked for
-// again.
+// CountUntried counts the deliveries to an endpoint that were not tried yet, or were requested again.
 func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
 	return base.One(ctx, s.b, countUntried, base.ScanInt, subscription)
 }
 
-// Named reads deliveries by their ids, those that there are.
+// Named reads deliveries by id. Unknown ids are missing.
 func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.Delivery, error) {
 	found := make(map[string]hook.Delivery, len(ids))
 	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
@@ -153,10 +152,10 @@ func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.D
 
 var deliveryNames = engine.ParseColumns("name TEXT")
 
-// The tables of due work. One that is not in duties has no gauge, and its
-// statements are not known to the store.
+// The tables of due work. A table that is missing in due.Duties has no gauge, and the store does not know
+// its statements.
 var (
-	// ReplayDuty is what is due of replays.
+	// ReplayDuty is the due replays.
 	ReplayDuty = base.NewDuty("replays", "replays", "d.due_at > 0", ReplaysTable.List)
 )
 

@@ -41,11 +41,11 @@ type subscriptionDoc struct {
 	Managed        bool   `json:"managed,omitempty"`
 	DisabledReason string `json:"disabledReason,omitempty"`
 	Description    string `json:"description,omitempty"`
-	Secret         []byte `json:"secret"` // sealed
+	Secret         []byte `json:"secret"` // encrypted
 	SecretPreview  string `json:"secretPreview"`
-	PreviousSecret []byte `json:"previousSecret,omitempty"` // sealed
+	PreviousSecret []byte `json:"previousSecret,omitempty"` // encrypted
 	PreviousUntil  int64  `json:"previousUntil,omitempty"`
-	// The circuit.
+	// The endpoint circuit.
 	Failures int   `json:"failures,omitempty"`
 	Since    int64 `json:"since,omitempty"`
 	ProbeAt  int64 `json:"probeAt,omitempty"`
@@ -83,8 +83,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 
 func lastTried(v *hook.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
-// Get reads a shop's subscription. ErrNotFound also where it is
-// another's or deleted.
+// Get reads a shop's subscription. ErrNotFound also for another shop's or a deleted one.
 func (s *Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
 	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, SubscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
@@ -104,8 +103,8 @@ func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page pay.P
 	return list, total, err
 }
 
-// selectStalled steps through the index of what is parked, from one endpoint
-// to the next, so that it costs as much as there are endpoints.
+// selectStalled steps through the index of parked deliveries from one endpoint to the next, so its cost
+// grows only with the number of endpoints.
 var selectStalled = engine.Statement(`
 WITH RECURSIVE waiting(id) AS (
   SELECT min(d.subscription) FROM deliveries AS d WHERE d.parked
@@ -117,11 +116,10 @@ UNION ALL
 SELECT ` + SubscriptionsTable.List + `, FALSE FROM subscriptions WHERE paused AND status = 'enabled'
   AND id NOT IN (SELECT w.id FROM waiting AS w WHERE w.id IS NOT NULL)`)
 
-// Stalled is a subscription whose deliveries wait for it, or whose circuit is
-// open.
+// Stalled is a subscription with parked deliveries or an open circuit.
 type Stalled struct {
 	hook.Subscription
-	Parked bool // some are parked
+	Parked bool // it has parked deliveries
 }
 
 // Stalled reads the stalled subscriptions of all tenants.
@@ -135,10 +133,10 @@ func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + SubscriptionsTable.List + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
-// After reads everybody's subscriptions by their ids from one on, deleted ones too.
+// After reads subscriptions of all tenants by id, from one on, also deleted ones.
 func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectSubscriptionsAfter, SubscriptionsTable.Scan(s.b.Personal), id, limit)
 }
 
-// Subscriptions are endpoints of webhooks, and inboxes.
+// Subscriptions are webhook endpoints and inboxes.
 type Subscriptions struct{ b *base.Base }
