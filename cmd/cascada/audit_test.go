@@ -92,7 +92,7 @@ func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
 		pay()
 		check(heads, "every invariant holds")
 		check("", "holds no head")
-		check("nonsense\n", `"nonsense" is no head`)
+		check("nonsense\n", `"nonsense" is not a head`)
 		check(regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(heads, strings.Repeat("0", 64)), "another one than was kept")
 		check(strings.Replace(heads, "sandbox 2 ", "sandbox 99 ", 1), "block 99: is gone: the chain was cut")
 

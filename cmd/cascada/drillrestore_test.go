@@ -334,7 +334,7 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	if err := os.WriteFile(empty, []byte("reference,type,amount,currency\nx,fee,1.00,USD\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, log, code := d.user.run(t, "recover", "list", "--provider", "first", "--report", empty); code == 0 || !strings.Contains(log, "1 are of other kinds") {
+	if _, log, code := d.user.run(t, "recover", "list", "--provider", "first", "--report", empty); code == 0 || !strings.Contains(log, "1 are other kinds") {
 		t.Errorf("a list that is not understood: exit %d, %s", code, log)
 	}
 	for account, w := range d.books {

