@@ -106,7 +106,7 @@ func (d document) limits(schema any) (list []string) {
 	add("minimum", "at least %s")
 	add("exclusiveMinimum", "above %s")
 	add("maximum", "at most %s")
-	add("minLength", "at least %s characters")
+	add("minLength", "%s or more characters")
 	add("maxLength", "at most %s characters")
 	add("maxItems", "%s at most")
 	add("pattern", "matches %s")

@@ -64,7 +64,7 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 		case strict && len(known) == 0:
 			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; there is none here", name))
 		case strict:
-			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; there are %s", name, strings.Join(known, ", ")))
+			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; this one takes %s", name, strings.Join(known, ", ")))
 		}
 	}
 	return strict, problem.Invalid(issues...)

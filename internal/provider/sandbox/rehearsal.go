@@ -30,7 +30,7 @@ func Rehearse(b pay.Buyer, rail acquirer.Rail, email, documentID, phone string) 
 	}
 	if documentID != "" && rail.Document != "" && b.Document != "" {
 		if _, good := document.Check(rail.Country, rail.Document, b.Document); !good {
-			add(documentID, fmt.Sprintf("is not a %s: its length, form or check digits are wrong; a valid example is %s", rail.Document, document.Example(rail.Country, rail.Document)))
+			add(documentID, fmt.Sprintf("is not a valid %s: its length, form or check digits are wrong; a valid example is %s", rail.Document, document.Example(rail.Country, rail.Document)))
 		}
 	}
 	if len(issues) == 0 {
