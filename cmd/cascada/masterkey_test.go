@@ -108,7 +108,7 @@ func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
 			switch {
 			case code == 0:
 				told.Store(strings.Fields(out)[0], true)
-			case !strings.Contains(log, "another command changes the master keys"):
+			case !strings.Contains(log, "another command is changing the master keys"):
 				t.Errorf("master-key add: %s", log)
 			}
 		})

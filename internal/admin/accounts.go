@@ -39,7 +39,7 @@ type OpenBody struct {
 	Adapter     string             `json:"adapter" maxLength:"64" example:"stripe"`
 	Environment tenant.Environment `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
 	Merchant    *string            `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"Whose payments it takes; absent: all merchants'"`
-	Credentials map[string]string  `json:"credentials" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
+	Credentials map[string]string  `json:"credentials" text:"lines" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
 	Rails       []string           `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all that the adapter has"`
 	Terms       []shape.Terms      `json:"terms,omitempty" maxItems:"500"`
 	Priority    *int               `json:"priority,omitempty" example:"100" doc:"Of two accounts the lower one is tried first; 100 by default"`
@@ -70,7 +70,7 @@ type rotateIn struct {
 // RotateBody replaces the credentials of the same names.
 type RotateBody struct {
 	_           struct{}          `additionalProperties:"false"`
-	Credentials map[string]string `json:"credentials" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Those that are not named stay; the empty text gives up an optional one"`
+	Credentials map[string]string `json:"credentials" text:"lines" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Those that are not named stay; the empty text gives up an optional one"`
 }
 
 type removeIn struct {

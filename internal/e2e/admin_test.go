@@ -199,7 +199,8 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		}
 		u2 := providertest.NewUpstream(t, "key-1") // where payments go on, after the first account could not take them
 		op.post(t, "/accounts", plainAccount("second", u2, "")).want(t, http.StatusCreated)
-		rotated := op.post(t, "/accounts/bank/credentials", `{"credentials":{"webhookSecret":"bank-hush-2","merchantNumber":"77"}}`).want(t, http.StatusOK)
+		// A credential may be a PEM text, which has many lines.
+		rotated := op.post(t, "/accounts/bank/credentials", `{"credentials":{"webhookSecret":"bank-hush-2","merchantNumber":"-----BEGIN KEY-----\n77\n-----END KEY-----\n"}}`).want(t, http.StatusOK)
 		if got := rotated.text(t, "credentials"); got != "[apiKey merchantNumber webhookSecret]" || rotated.text(t, "version") != "3" {
 			t.Errorf("after a rotation it has %s: %s", got, rotated)
 		}
