@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -44,6 +42,9 @@ type EventPrevious struct {
 	Status pay.Status `json:"status,omitempty" doc:"The object's status before"`
 }
 
+// eventSize holds most events of a payment.
+const eventSize = 1536
+
 // Cause is the API call behind a change; the zero value is none.
 type Cause struct {
 	RequestID, IdempotencyKey string
@@ -58,7 +59,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
 	}
-	switch {
+	switch { // of nearly all events the object is a payment
 	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
 	case e.Settlement != nil:
@@ -79,12 +80,14 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		}
 		v.Data.Object = t
 	}
-	// Like a reply, without HTML escapes.
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
+	if _, payment := v.Data.Object.(Transaction); !payment {
+		object, err := encode(v.Data.Object)
+		if err != nil {
+			return nil, err
+		}
+		v.Data.Object = encoded(object)
+	}
+	return v.AppendJSON(make([]byte, 0, eventSize)), nil
 }
 
 func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

@@ -12,13 +12,16 @@ import (
 // Money is an amount in major units as an exact JSON number.
 type Money struct{ money.Amount }
 
-// MarshalJSON writes the shortest exact decimal number.
-func (m Money) MarshalJSON() ([]byte, error) {
+// AppendJSON appends the shortest exact decimal number.
+func (m Money) AppendJSON(b []byte) []byte {
 	if m.Currency == "" {
-		return []byte("0"), nil
+		return append(b, '0')
 	}
-	return m.AppendDecimal(make([]byte, 0, 16)), nil
+	return m.AppendDecimal(b)
 }
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (m Money) MarshalJSON() ([]byte, error) { return m.AppendJSON(make([]byte, 0, 16)), nil }
 
 // Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Money) Schema(huma.Registry) *huma.Schema {
@@ -31,8 +34,11 @@ func USD(cents int64) Money { return Money{money.New(cents, money.USD)} }
 // Rate is an exchange rate as an exact JSON number.
 type Rate struct{ money.Rate }
 
-// MarshalJSON writes the exact decimal number.
-func (r Rate) MarshalJSON() ([]byte, error) { return []byte(r.Decimal()), nil }
+// AppendJSON appends the exact decimal number.
+func (r Rate) AppendJSON(b []byte) []byte { return append(b, r.Decimal()...) }
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (r Rate) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 
 // Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Rate) Schema(huma.Registry) *huma.Schema {
@@ -42,13 +48,16 @@ func (Rate) Schema(huma.Registry) *huma.Schema {
 // Time is a moment in UTC with milliseconds.
 type Time struct{ time.Time }
 
-// MarshalJSON writes ISO 8601.
-func (t Time) MarshalJSON() ([]byte, error) {
+// AppendJSON appends ISO 8601 in quotes.
+func (t Time) AppendJSON(b []byte) []byte {
 	utc := t.UTC()
-	b := utc.AppendFormat(append(make([]byte, 0, 28), '"'), time.RFC3339) // fast; it ends with a Z
+	b = utc.AppendFormat(append(b, '"'), time.RFC3339) // fast; it ends with a Z
 	ms := utc.Nanosecond() / int(time.Millisecond)
-	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'), nil
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(make([]byte, 0, 28)), nil }
 
 // Schema describes the output of MarshalJSON in the OpenAPI document.
 func (Time) Schema(huma.Registry) *huma.Schema {

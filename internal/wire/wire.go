@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 	strict "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +27,18 @@ import (
 
 // Formats are how huma reads and writes bodies.
 func Formats() map[string]huma.Format {
-	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	return map[string]huma.Format{"application/json": format, "json": format}
+}
+
+// marshal writes a body.
+func marshal(w io.Writer, v any) error {
+	a, ok := v.(view.Appender)
+	if !ok {
+		return huma.DefaultJSONFormat.Marshal(w, v)
+	}
+	_, err := w.Write(append(a.AppendJSON(make([]byte, 0, 1024)), '\n'))
+	return err
 }
 
 // CheckContentType refuses a body that is not declared as JSON.
