@@ -7,7 +7,7 @@ func (s *core) gone(cause error) {
 	if !s.away.CompareAndSwap(false, true) {
 		return
 	}
-	s.Log.Error("the database is away: requests that write get 503", "error", cause)
+	s.b.Log.Error("the database is away: requests that write get 503", "error", cause)
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if !s.closed {
@@ -18,7 +18,7 @@ func (s *core) gone(cause error) {
 // back notes that the database accepted a commit.
 func (s *core) back() {
 	if s.away.Load() && s.away.CompareAndSwap(true, false) {
-		s.Log.Info("the database is back")
+		s.b.Log.Info("the database is back")
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *core) watch() {
 // probe tries once.
 func (s *core) probe() {
 	_, err := s.prober.claim(s.life)
-	if err == nil && s.DB.Room(s.life) == nil {
+	if err == nil && s.b.DB.Room(s.life) == nil {
 		s.back()
 	}
 }

@@ -63,7 +63,7 @@ ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNIN
 // note is the first statement of the next batch.
 func (c *committer) note(each func(engine.Row) error) engine.Step {
 	c.number++
-	return engine.Step{Text: c.s.Text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
+	return engine.Step{Text: c.s.b.Text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
 }
 
 // claim raises the fence and returns the number of the last written batch. Whatever this committer sent
@@ -72,7 +72,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	c.fence = 0
-	err = c.s.DB.Lease(ctx, c.s.Text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
+	err = c.s.b.DB.Lease(ctx, c.s.b.Text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
 	if err == nil && c.fence == 0 {
 		err = schema.ErrOutdated
 	}
@@ -87,7 +87,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 func (c *committer) written(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	err = c.s.Query(ctx, selectWritten, []any{c.id}, func(r engine.Row) error { return r.Scan(&done) })
+	err = c.s.b.Query(ctx, selectWritten, []any{c.id}, func(r engine.Row) error { return r.Scan(&done) })
 	return done, err
 }
 
@@ -188,7 +188,7 @@ func (c *committer) flush(batch []*waiting) {
 		default:
 			// One change is at fault: each half runs by itself, and so on.
 			c.s.stats.halved.Add(1)
-			c.s.Log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
+			c.s.b.Log.Warn("a batch of changes failed; its halves run by themselves", "changes", len(batch), "error", err)
 			release(batch)
 			c.flush(batch[:len(batch)/2])
 			c.flush(batch[len(batch)/2:])
@@ -267,5 +267,5 @@ func (c *committer) drop(ctx context.Context) error {
 	if c.fence == 0 {
 		return nil
 	}
-	return c.s.DB.Lease(ctx, c.s.Text(dropCommitter), []any{c.id}, nil)
+	return c.s.b.DB.Lease(ctx, c.s.b.Text(dropCommitter), []any{c.id}, nil)
 }

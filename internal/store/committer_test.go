@@ -21,10 +21,10 @@ func TestOneBadChangeOfABatchCostsAFewTransactions(t *testing.T) {
 		}
 		defer s.Close()
 		refuse := "ALTER TABLE once ADD CONSTRAINT no_bad CHECK (id <> 'bad')"
-		if s.DB.Dialect() == engine.SQLite {
+		if s.b.DB.Dialect() == engine.SQLite {
 			refuse = "CREATE TRIGGER no_bad BEFORE INSERT ON once WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'bad'); END"
 		}
-		if err := s.DB.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(refuse) }); err != nil {
+		if err := s.b.DB.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(refuse) }); err != nil {
 			t.Fatal(err)
 		}
 		const n = 500

@@ -34,18 +34,18 @@ RETURNING day`)
 // accepted, and a total sums only a few days. Every node may call it at any time, and must within
 // base.SlackDays.
 func (s *core) RollUp(ctx context.Context, now time.Time) error {
-	done, err := s.ReadRolledUp(ctx)
+	done, err := s.b.ReadRolledUp(ctx)
 	until := table.Micros(now)/base.DayMicros - 1
 	if err != nil || until <= done {
 		return err
 	}
-	if err := s.rollDays(ctx, s.Young(), until); err != nil {
+	if err := s.rollDays(ctx, s.b.Young(), until); err != nil {
 		return err
 	}
-	if err := s.DB.Lease(ctx, s.Text(raiseRolledUp), []any{until}, nil); err != nil {
+	if err := s.b.DB.Lease(ctx, s.b.Text(raiseRolledUp), []any{until}, nil); err != nil {
 		return fmt.Errorf("note how far counters are rolled up: %w", err)
 	}
-	_, err = s.ReadRolledUp(ctx)
+	_, err = s.b.ReadRolledUp(ctx)
 	return err
 }
 
@@ -53,7 +53,7 @@ func (s *core) RollUp(ctx context.Context, now time.Time) error {
 func (s *core) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
-		err := s.Query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
+		err := s.b.Query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
 			var k counter
 			var c count
 			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
@@ -88,9 +88,9 @@ func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = base.AllDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := base.ApplySlowly(ctx, s.DB, []engine.Step{
-			{Text: s.Text(upsertCounters), Args: s.counterArgs(all)},
-			{Text: s.Text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
+		err := base.ApplySlowly(ctx, s.b.DB, []engine.Step{
+			{Text: s.b.Text(upsertCounters), Args: s.counterArgs(all)},
+			{Text: s.b.Text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
 		})
 		// An unknown result is found rolled up, or not, at the next run.
 		if err != nil && !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnknown) {

@@ -15,7 +15,7 @@ import (
 // erase adds the steps that remove shoppers' data from the batch's rows.
 func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
-	payloads := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
+	payloads := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
 	for _, c := range w.kept {
 		e := c.change.Erasure
 		if e == nil {
@@ -25,7 +25,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
-			payloads.Text(event.ID, w.s.Personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
+			payloads.Text(event.ID, w.s.b.Personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
 		}
 	}
 	for _, one := range []struct {
@@ -33,11 +33,11 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		ids  []string
 	}{{eraseReceipts, payments}, {eraseSessionsOf, payments}, {eraseSessions, sessions}, {eraseFiles, claims}, {eraseInbox, events}, {eraseNotes, notes}} {
 		if len(one.ids) > 0 {
-			steps = append(steps, engine.Step{Text: w.s.Text(one.text), Args: w.s.IDs(one.ids)})
+			steps = append(steps, engine.Step{Text: w.s.b.Text(one.text), Args: w.s.b.IDs(one.ids)})
 		}
 	}
 	if len(events) > 0 {
-		steps = append(steps, engine.Step{Text: w.s.Text(eraseEvents), Args: payloads.Args()})
+		steps = append(steps, engine.Step{Text: w.s.b.Text(eraseEvents), Args: payloads.Args()})
 	}
 	return steps
 }
@@ -45,7 +45,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 // noteMisfits keeps the batch's mismatched notices for the operator, and drops those that the operator
 // closed. Payments are in their final table by then.
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
-	d := w.s.DB.Dialect()
+	d := w.s.b.DB.Dialect()
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
 	for _, r := range gather(w.kept, payments.ReceiptsTable.Of, nil) {
 		switch r.Verdict {
@@ -56,10 +56,10 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 		}
 	}
 	if opened.N > 0 {
-		steps = append(steps, engine.Step{Text: w.s.Text(insertMisfits), Args: opened.Args()})
+		steps = append(steps, engine.Step{Text: w.s.b.Text(insertMisfits), Args: opened.Args()})
 	}
 	if closed.N > 0 {
-		steps = append(steps, engine.Step{Text: w.s.Text(deleteMisfits), Args: closed.Args()})
+		steps = append(steps, engine.Step{Text: w.s.b.Text(deleteMisfits), Args: closed.Args()})
 	}
 	return steps
 }
@@ -71,7 +71,7 @@ func (w *write) mark(steps []engine.Step) []engine.Step {
 	if len(money)+len(acts) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.Text(chain.InsertMark), Args: w.s.sealer.Mark(money, acts)})
+	return append(steps, engine.Step{Text: w.s.b.Text(chain.InsertMark), Args: w.s.sealer.Mark(money, acts)})
 }
 
 var (

@@ -105,7 +105,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 			t.Errorf("beside an older program %v are left", left)
 		}
 		n := 0
-		if err := young.DB.Query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r engine.Row) error { return r.Scan(&n) }); err != nil || n != 5 {
+		if err := young.b.DB.Query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r engine.Row) error { return r.Scan(&n) }); err != nil || n != 5 {
 			t.Errorf("%d notes were filled in (%v), want 5", n, err)
 		}
 		for i, s := range []*Store{old, young} {
@@ -120,7 +120,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 			t.Errorf("beside an older program the contract waits for %v (%v)", waits, err)
 		}
 		// It sleeps for longer than a node is quiet.
-		if err := young.DB.Migrate(ctx, func(m engine.Migrator) error {
+		if err := young.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Exec(fmt.Sprintf("UPDATE committers SET at = at - %d", (90 * time.Second).Microseconds()))
 		}); err != nil {
 			t.Fatal(err)
@@ -270,7 +270,7 @@ func TestRepairCountsAgain(t *testing.T) {
 		if err := s.RollUp(ctx, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		if err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Exec(`UPDATE counters SET n = n + 3 WHERE day >= 0;
 UPDATE counters SET n = n - 2 WHERE day < 0;
 INSERT INTO counters (shop, live, day, rail, country, status, method, n, rolled) VALUES ('shp_1', FALSE, 5, 'x', 'USA', 'pending', 'card', 7, 7);

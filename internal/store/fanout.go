@@ -61,14 +61,14 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 		return steps
 	}
 	payloads, parents := make(map[string][]byte, len(narrow)), w.parents()
-	rows := engine.NewRows(w.s.DB.Dialect(), fanOutColumns, len(narrow))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), fanOutColumns, len(narrow))
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
 			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), hook.DeliveryTries).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
-	return append(steps, engine.Step{Text: w.s.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
+	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
+	return append(steps, engine.Step{Text: w.s.b.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
@@ -93,14 +93,14 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 		return steps
 	}
 	payloads := make(map[string][]byte, len(list))
-	rows := engine.NewRows(w.s.DB.Dialect(), stepColumns, len(list))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), stepColumns, len(list))
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
 			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), hook.DeliveryTries).Text(f.After, f.Through).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.s.Personal)
-	return append(steps, engine.Step{Text: w.s.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
+	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
+	return append(steps, engine.Step{Text: w.s.b.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event]})
 		return err

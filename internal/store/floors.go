@@ -13,7 +13,7 @@ import (
 // lookAtDays reads which reserves that changes draw on are closed. Closing a reserve and drawing on it both
 // lock a floor of the merchant's: so once we hold the balance, what we read here is true until the commit.
 func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
-	ids := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("id TEXT"), 0)
+	ids := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), 0)
 	for _, c := range w.batch {
 		for _, id := range c.change.Days {
 			ids.Text(id).Next()
@@ -22,7 +22,7 @@ func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
 	if ids.N == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.Text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
+	return append(steps, engine.Step{Text: w.s.b.Text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		w.shut[id] = struct{}{}
@@ -53,11 +53,11 @@ func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	if len(w.funds) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
 	for _, t := range slices.SortedFunc(maps.Keys(moved), books.Purse.Compare) {
 		rows.Text(t.Merchant).Flag(t.Live).Next()
 	}
-	steps = append(steps, engine.Step{Text: w.s.Text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
+	steps = append(steps, engine.Step{Text: w.s.b.Text(selectBalancesForUpdate), Args: rows.Args(), Each: func(r engine.Row) error {
 		t, b, err := books.ScanBalances(r)
 		if _, asked := w.funds[t]; asked {
 			w.funds[t] = b

@@ -18,10 +18,10 @@ var versionColumns = engine.ParseColumns("id TEXT, version BIGINT")
 
 // foresee adds a query for rows whose guard would be lost. SQLite does not need it: it logs nothing.
 func (w *write) foresee(text string, args func() []any) {
-	if w.s.DB.Dialect() == engine.SQLite {
+	if w.s.b.DB.Dialect() == engine.SQLite {
 		return
 	}
-	w.look = append(w.look, engine.Step{Text: w.s.Text(text), Args: args(), Each: func(r engine.Row) error {
+	w.look = append(w.look, engine.Step{Text: w.s.b.Text(text), Args: args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		w.behind[id] = struct{}{}

@@ -151,16 +151,16 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []engine.Step{{Text: s.Text(payments.OnceTable.Taken), Args: s.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	look := []engine.Step{{Text: s.b.Text(payments.OnceTable.Taken), Args: s.b.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
-	asks := engine.Step{Text: s.Text(payments.OnceTable.Insert), Args: payments.OnceTable.Rows(s.DB.Dialect(), s.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
-	if err := s.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
+	asks := engine.Step{Text: s.b.Text(payments.OnceTable.Insert), Args: payments.OnceTable.Rows(s.b.DB.Dialect(), s.b.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
+	if err := s.b.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}
 	if once, err := s.Idempotency.Get(t.Context(), "k"); err != nil || once.Object != "k" {
 		t.Errorf("the key is of %q: %v", once.Object, err)
 	}
-	if err := s.DB.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
+	if err := s.b.DB.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrForeseen)
 	}
 	if _, err := s.Idempotency.Get(t.Context(), "other"); !errors.Is(err, ErrNotFound) {

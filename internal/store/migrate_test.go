@@ -59,7 +59,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			if err := m.Exec(oldCounters); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 			for _, text := range list.Texts() {
 				if strings.Contains(text, "CREATE TABLE tallies") || strings.Contains(text, "CREATE TABLE watermarks") {
 					ran++
-					if err := m.Exec(s.DB.Dialect().SQL(text)); err != nil {
+					if err := m.Exec(s.b.DB.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}
@@ -82,12 +82,12 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		}
 		for day, want := range map[int64]int64{base.AllDays: 5, start.UnixMicro() / base.DayMicros: 2, start.UnixMicro()/base.DayMicros + 1: 3} {
 			n := int64(0)
-			err := s.DB.Query(ctx, `SELECT CAST(sum(n) AS BIGINT) FROM counters WHERE day = $1`, []any{day}, func(r engine.Row) error { return r.Scan(&n) })
+			err := s.b.DB.Query(ctx, `SELECT CAST(sum(n) AS BIGINT) FROM counters WHERE day = $1`, []any{day}, func(r engine.Row) error { return r.Scan(&n) })
 			if err != nil || n != want {
 				t.Errorf("day %d has %d payments (%v), want %d", day, n, err, want)
 			}
 		}
-		if day, err := s.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
+		if day, err := s.b.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
 			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
 		}
 		if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || n != 5 {
@@ -118,7 +118,7 @@ func TestTextIsComparedAsBytes(t *testing.T) {
 WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'`
 	find := func() (found []string) {
 		t.Helper()
-		err := s.DB.Query(ctx, inLanguage, nil, func(r engine.Row) error {
+		err := s.b.DB.Query(ctx, inLanguage, nil, func(r engine.Row) error {
 			var name string
 			err := r.Scan(&name)
 			found = append(found, name)
@@ -132,7 +132,7 @@ WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name 
 	if found := find(); len(found) > 0 {
 		t.Errorf("new tables compare %v by the rules of a language", found)
 	}
-	err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+	err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 		return m.Exec(`ALTER TABLE once ALTER COLUMN id TYPE TEXT COLLATE "default", ALTER COLUMN hash TYPE TEXT COLLATE "default";
 ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	})
@@ -147,7 +147,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	// A comment makes it another statement, which is prepared for the new columns.
 	sorted := func(comment string) (keys string) {
 		t.Helper()
-		err := s.DB.Query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r engine.Row) error {
+		err := s.b.DB.Query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r engine.Row) error {
 			return r.Scan(&keys)
 		})
 		if err != nil {
@@ -159,7 +159,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 		t.Fatalf("the old tables sort %s and have %v: there is nothing to migrate", got, find())
 	}
 	collateBaseline := engine.PostgreSQL.SQL(regexp.MustCompile(`\{collate [^}]*\}`).FindString(schema.Baseline))
-	err = s.DB.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(collateBaseline) })
+	err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(collateBaseline) })
 	if got := sorted(" -- again"); err != nil || got != "ABab" || len(find()) > 0 {
 		t.Errorf("after the migration (%v) keys sort %s, and %v are left", err, got, find())
 	}
@@ -207,14 +207,14 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := 0
-		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			if err := m.Exec("DROP INDEX claims_dispute; ALTER TABLE claims DROP COLUMN dispute"); err != nil {
 				return err
 			}
 			for _, text := range list.Texts() {
 				if strings.Contains(text, "INDEX claims_dispute") {
 					ran++
-					if err := m.Exec(s.DB.Dialect().SQL(text)); err != nil {
+					if err := m.Exec(s.b.DB.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}

@@ -99,7 +99,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		for _, harm := range []string{"DELETE FROM misfits WHERE id = 'one/A-1'", "UPDATE misfits SET merchant = 'mer_9' WHERE id = 'one/C-0'",
 			"INSERT INTO misfits (id, merchant, live, payment, amount, at) VALUES ('one/A-0', 'mer_1', FALSE, 'TXN-A', 1000, 1)"} {
 			before := len(broken())
-			if err := s.DB.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(harm) }); err != nil {
+			if err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error { return m.Exec(harm) }); err != nil {
 				t.Fatal(err)
 			}
 			if found := broken(); len(found) != before+1 {
@@ -113,11 +113,11 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
-	if _, ok := s.DB.(*engine.Postgres); ok {
+	if _, ok := s.b.DB.(*engine.Postgres); ok {
 		explain, column = "EXPLAIN ", 0
 	}
 	var plan []string
-	err := s.DB.Query(t.Context(), explain+s.Text(query), args, func(r engine.Row) error {
+	err := s.b.DB.Query(t.Context(), explain+s.b.Text(query), args, func(r engine.Row) error {
 		into := make([]any, column+1)
 		for i := range into {
 			into[i] = new(any)
@@ -144,7 +144,7 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 		for i := range 40 {
 			misfit(t, s, tenant.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
 		}
-		if pg, ok := s.DB.(*engine.Postgres); ok {
+		if pg, ok := s.b.DB.(*engine.Postgres); ok {
 			if err := pg.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("ANALYZE misfits") }); err != nil {
 				t.Fatal(err)
 			}
@@ -194,14 +194,14 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := 0
-		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			if err := m.Exec(beforeMisfits); err != nil {
 				return err
 			}
 			for _, text := range list.Texts() {
 				if strings.Contains(text, "CREATE TABLE misfits") {
 					ran++
-					if err := m.Exec(s.DB.Dialect().SQL(text)); err != nil {
+					if err := m.Exec(s.b.DB.Dialect().SQL(text)); err != nil {
 						return err
 					}
 				}

@@ -85,7 +85,7 @@ func (s *core) clock() int64 {
 	switch {
 	case s.now != nil:
 		return s.now().UnixMicro()
-	case s.DB.Dialect() == engine.SQLite:
+	case s.b.DB.Dialect() == engine.SQLite:
 		return time.Now().UnixMicro() // one machine, one clock
 	}
 	return 0
@@ -158,7 +158,7 @@ func (n *node) renew() (any, error) {
 		}
 		asked := time.Now()
 		var until int64
-		err := n.s.DB.Hold(ctx, n.s.Text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r engine.Row) error { return r.Scan(&until) })
+		err := n.s.b.DB.Hold(ctx, n.s.b.Text(holdNode), []any{name, n.length().Microseconds(), n.s.clock()}, func(r engine.Row) error { return r.Scan(&until) })
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (n *node) renew() (any, error) {
 			}
 			return nil, nil
 		}
-		n.s.Log.Warn("this node was taken for dead: it goes on under another name", "node", name)
+		n.s.b.Log.Warn("this node was taken for dead: it goes on under another name", "node", name)
 		name = ""
 	}
 	return nil, errors.New("the node cannot join")
@@ -179,7 +179,7 @@ func (n *node) renew() (any, error) {
 
 // length is the lease's length. Nobody takes over from a process that serves a file alone.
 func (n *node) length() time.Duration {
-	if n.s.DB.Alone() {
+	if n.s.b.DB.Alone() {
 		return 100 * 365 * 24 * time.Hour
 	}
 	return nodeLease
@@ -205,7 +205,7 @@ func (n *node) keep() {
 			n.drop(name)
 		}
 		if err != nil && !failing && n.s.life.Err() == nil {
-			n.s.Log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
+			n.s.b.Log.Error("the node's lease is not renewed: when it is over, no call begins here", "error", err)
 		}
 		failing = err != nil
 	}
@@ -228,8 +228,8 @@ func (n *node) renewOrLeave() (any, error) {
 func (n *node) drop(name string) {
 	ctx, cancel := context.WithTimeout(n.s.life, nodeRenewal)
 	defer cancel()
-	if err := n.s.DB.Lease(ctx, n.s.Text(dropNode), []any{name}, nil); err != nil {
-		n.s.Log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
+	if err := n.s.b.DB.Lease(ctx, n.s.b.Text(dropNode), []any{name}, nil); err != nil {
+		n.s.b.Log.Info("an idle node could not say that it left: its lease ends by itself", "node", name, "error", err)
 	}
 }
 
@@ -238,20 +238,20 @@ func (n *node) drop(name string) {
 //
 // Errors: another process serves the file; ErrNoHold.
 func (s *core) Serve(ctx context.Context) error {
-	if err := s.DB.Claim(); err != nil {
+	if err := s.b.DB.Claim(); err != nil {
 		return err
 	}
 	if _, _, err := s.Hold(ctx); err != nil {
 		return err
 	}
-	if !s.DB.Alone() {
+	if !s.b.DB.Alone() {
 		s.group.Go(s.node.keep)
 	}
 	if s.shared != nil { // a simulation's schema is complete, and no newer program comes while weeks pass
 		return nil
 	}
-	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.DB, s.Log) })
-	if !s.DB.Alone() {
+	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.b.DB, s.b.Log) })
+	if !s.b.DB.Alone() {
 		s.group.Go(s.live)
 	}
 	return nil
@@ -274,7 +274,7 @@ func (s *core) live() {
 // rows' clock.
 func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
-	if s.DB.Alone() {
+	if s.b.DB.Alone() {
 		if s.node.looks.Load() > 0 {
 			return 0, nil // no new node since
 		}
@@ -285,7 +285,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 		me = h.node
 	}
 	lapsed := 0
-	err := s.DB.Lease(ctx, s.Text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
+	err := s.b.DB.Lease(ctx, s.b.Text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
@@ -293,10 +293,10 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
-	err = s.DB.Lease(ctx, s.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
-		s.Log.Warn("a node is gone: its calls are asked about", "node", other)
+		s.b.Log.Warn("a node is gone: its calls are asked about", "node", other)
 		return err
 	})
 	if err != nil {
@@ -304,14 +304,14 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	}
 	taken := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.DB.Lease(ctx, s.Text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
+		if err := s.b.DB.Lease(ctx, s.b.Text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
 			return taken, fmt.Errorf("take over: %w", err)
 		}
 	}
-	if err := s.DB.Lease(ctx, s.Text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
+	if err := s.b.DB.Lease(ctx, s.b.Text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
 		return taken, fmt.Errorf("drop nodes: %w", err)
 	}
-	if err := s.DB.Lease(ctx, s.Text(dropCommitters), nil, nil); err != nil {
+	if err := s.b.DB.Lease(ctx, s.b.Text(dropCommitters), nil, nil); err != nil {
 		return taken, fmt.Errorf("drop committers: %w", err)
 	}
 	return taken, nil
@@ -323,5 +323,5 @@ func (n *node) leave(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	return n.s.DB.Lease(ctx, n.s.Text(dropNode), []any{h.node}, nil)
+	return n.s.b.DB.Lease(ctx, n.s.b.Text(dropNode), []any{h.node}, nil)
 }

@@ -24,10 +24,10 @@ type Store struct {
 func newStore(c *core) *Store {
 	return &Store{
 		core:       c,
-		OfPayments: payments.NewPayments(c.Base),
-		OfWebhooks: webhooks.NewWebhooks(c.Base),
-		OfBooks:    books.NewBooks(c.Base),
-		OfTenants:  tenants.NewTenants(c.Base),
+		OfPayments: payments.NewPayments(c.b),
+		OfWebhooks: webhooks.NewWebhooks(c.b),
+		OfBooks:    books.NewBooks(c.b),
+		OfTenants:  tenants.NewTenants(c.b),
 	}
 }
 

@@ -91,8 +91,8 @@ func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
 
 // sealPage encrypts a page of rows after a given one; it returns its last row.
 func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
-	fresh, read := engine.NewRows(s.DB.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
-	err = s.DB.Walk(ctx, s.Text(o.read), []any{after, o.page}, func(r engine.Row) error {
+	fresh, read := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
+	err = s.b.DB.Walk(ctx, s.b.Text(o.read), []any{after, o.page}, func(r engine.Row) error {
 		var id, text string
 		if err := r.Scan(&id, &text); err != nil {
 			return err
@@ -100,9 +100,9 @@ func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last s
 		if read, last = read+1, id; text == "" {
 			return nil
 		}
-		sealed, err := o.seal(s.Personal, id, text)
+		sealed, err := o.seal(s.b.Personal, id, text)
 		if err != nil {
-			s.Log.Error("a row is not encrypted, for it cannot be read", "row", o.place.About(id), "error", err)
+			s.b.Log.Error("a row is not encrypted, for it cannot be read", "row", o.place.About(id), "error", err)
 		} else if sealed != text {
 			fresh.Text(id, text, sealed).Next()
 		}
@@ -111,6 +111,6 @@ func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last s
 	if err != nil || fresh.N == 0 {
 		return 0, last, read == o.page, err
 	}
-	err = s.DB.Lease(ctx, s.Text(o.replace), fresh.Args(), func(engine.Row) error { n++; return nil })
+	err = s.b.DB.Lease(ctx, s.b.Text(o.replace), fresh.Args(), func(engine.Row) error { n++; return nil })
 	return n, last, read == o.page, err
 }

@@ -22,7 +22,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	conn, err := s.DB.(*engine.Postgres).Connected.Load().Writers.Acquire(ctx)
+	conn, err := s.b.DB.(*engine.Postgres).Connected.Load().Writers.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 		writes := !strings.HasPrefix(strings.TrimSpace(query), "SELECT") || strings.Contains(query, "{for update}")
 		rows := strings.Contains(query, "{rows:") || strings.Contains(query, "{unless lost}")
 		if strings.Contains(query, "{lost ") || writes && rows {
-			texts = append(texts, s.Text(query))
-			asks[s.Text(query)] = strings.Contains(query, "{unless lost}")
-			if counted, ok := engine.CountedTexts()[s.Text(query)]; ok {
+			texts = append(texts, s.b.Text(query))
+			asks[s.b.Text(query)] = strings.Contains(query, "{unless lost}")
+			if counted, ok := engine.CountedTexts()[s.b.Text(query)]; ok {
 				texts = append(texts, counted)
 				asks[counted] = strings.Contains(query, "{unless lost}")
 			}

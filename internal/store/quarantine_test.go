@@ -92,7 +92,7 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 		}
 		do := func(text string) {
 			t.Helper()
-			if err := s.DB.Lease(ctx, text, nil, nil); err != nil {
+			if err := s.b.DB.Lease(ctx, text, nil, nil); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
@@ -107,7 +107,7 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 			t.Run(w.duty.Name, func(t *testing.T) {
 				bad, spoil, mend := w.insert("BAD", "{"), "", ""
 				if w.table == "reserves" { // it has no document; PostgreSQL lets nothing else in either
-					if s.DB.Dialect() == engine.PostgreSQL {
+					if s.b.DB.Dialect() == engine.PostgreSQL {
 						return
 					}
 					bad = w.insert("BAD", "")

@@ -79,7 +79,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 		}
 	}
 	// They may include days that no list sums up by itself.
-	until, err := s.ReadRolledUp(ctx)
+	until, err := s.b.ReadRolledUp(ctx)
 	if err != nil {
 		return mended, err
 	}
@@ -97,7 +97,7 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 func (s *core) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
-		err := s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Query(text, func(r engine.Row) error {
 				var what string
 				var n int64

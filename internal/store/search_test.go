@@ -29,7 +29,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if pg, ok := s.DB.(*engine.Postgres); ok { // which plans by what there is
+		if pg, ok := s.b.DB.(*engine.Postgres); ok { // which plans by what there is
 			if err := pg.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(manyPayments + "; ANALYZE payments; ANALYZE counters") }); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 			plan := explained(t, s, text)
 			for _, index := range indexes {
 				if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan on payments") || strings.Contains(plan, "SCAN p\n") {
-					t.Errorf("%s\nis not read by %s:\n%s", s.Text(text), index, plan)
+					t.Errorf("%s\nis not read by %s:\n%s", s.b.Text(text), index, plan)
 				}
 			}
 		}

@@ -145,7 +145,7 @@ func owner(c *pay.Change) string {
 func (s *core) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
 	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
-	s.InCompany.Store(most == shareLimit)
+	s.b.InCompany.Store(most == shareLimit)
 	for _, w := range all {
 		wait := len(batch) == batchLimit
 		for _, id := range w.guards {

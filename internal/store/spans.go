@@ -42,7 +42,7 @@ func (s *core) transaction(batch []*waiting) *trace.Span {
 
 // system is the database's OpenTelemetry name.
 func (s *core) system() string {
-	if s.DB.Dialect() == engine.PostgreSQL {
+	if s.b.DB.Dialect() == engine.PostgreSQL {
 		return "postgresql"
 	}
 	return "sqlite"

@@ -116,11 +116,11 @@ func (s *core) Stats() Stats {
 }
 
 // Pools reports the use of the database's connections, without querying the database.
-func (s *core) Pools() []engine.Pool { return s.DB.Pools() }
+func (s *core) Pools() []engine.Pool { return s.b.DB.Pools() }
 
 // Engine is the kind of database: sqlite or postgres.
 func (s *core) Engine() string {
-	if s.DB.Dialect() == engine.PostgreSQL {
+	if s.b.DB.Dialect() == engine.PostgreSQL {
 		return "postgres"
 	}
 	return "sqlite"
@@ -133,5 +133,5 @@ func (s *core) Tidy(ctx context.Context) error {
 	if s.stats.tidied.Swap(commits) == commits {
 		return nil
 	}
-	return s.DB.Tidy(ctx)
+	return s.b.DB.Tidy(ctx)
 }

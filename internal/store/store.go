@@ -92,7 +92,7 @@ type Options struct {
 
 // core is the base of every noun of a Store: the database, and the queue of changes.
 type core struct {
-	*base.Base
+	b          *base.Base
 	delivered  func([]webhooks.Dispatch)
 	widened    func()
 	written    func(*pay.Change)
@@ -131,7 +131,7 @@ type core struct {
 
 // SealWith sets the key of the seals and the cipher of personal data, if they are known only after the
 // database was opened. Call it before any write.
-func (s *core) SealWith(key []byte, c table.Cipher) { s.sealer.Key, s.Personal.Cipher = key, c }
+func (s *core) SealWith(key []byte, c table.Cipher) { s.sealer.Key, s.b.Personal.Cipher = key, c }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and updates or only checks its schema,
 // depending on the options.
@@ -164,18 +164,18 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
-		Base:      &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
+		b:         &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list,
 		queue:      make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},
 		stats: stats{failed: newFailed()}, meter: o.Meter, tracer: o.Tracer,
 	}
-	s.sealer = chain.NewSealer(s.Base, o.SealKey)
+	s.sealer = chain.NewSealer(s.b, o.SealKey)
 	if s.name == nil {
 		s.name = id.Secret
 	}
 	s.node.s, s.node.joined = s, make(chan struct{}, 1)
-	if _, err := s.ReadRolledUp(ctx); err != nil {
+	if _, err := s.b.ReadRolledUp(ctx); err != nil {
 		end()
 		db.Close()
 		return nil, err
@@ -213,11 +213,11 @@ func (s *core) Close() {
 	}
 	if !s.away.Load() {
 		if err := s.leave(); err != nil {
-			s.Log.Warn("what this process was is told by the database for a while", "error", err)
+			s.b.Log.Warn("what this process was is told by the database for a while", "error", err)
 		}
 	}
 	s.end()
-	s.DB.Close()
+	s.b.DB.Close()
 }
 
 // leave removes the rows by which others know this process.
@@ -234,11 +234,11 @@ func (s *core) leave() error {
 // Contract does the remaining contract migrations, and waits up to patience for older programs to go. It
 // returns what the rest waits for, nil if none is left.
 func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	return s.migrations.Contract(ctx, s.DB, s.Log, patience)
+	return s.migrations.Contract(ctx, s.b.DB, s.b.Log, patience)
 }
 
 // Ping reports whether the database answers.
-func (s *core) Ping(ctx context.Context) error { return s.DB.Ping(ctx) }
+func (s *core) Ping(ctx context.Context) error { return s.b.DB.Ping(ctx) }
 
 // proofKept is how long a successful commit proves that the next one is possible.
 const proofKept = time.Second
@@ -263,5 +263,5 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 // Check proves the invariants of a live database and returns what is broken, at most a hundred per rule. It
 // only reads. On an error it returns what it has found so far.
 func (s *core) Check(ctx context.Context) ([]check.Broken, error) {
-	return check.Live(ctx, s.Base, s.sealer.Key)
+	return check.Live(ctx, s.b, s.sealer.Key)
 }

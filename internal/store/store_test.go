@@ -115,7 +115,7 @@ func balance(t testing.TB, s *store.Store, a ledger.Account) int64 {
 }
 
 func TestEveryStatementIsPreparedOnBothEngines(t *testing.T) {
-	each(t, func(t *testing.T, s *store.Store) { must(t, s.PrepareAll(ctx)) })
+	each(t, func(t *testing.T, s *store.Store) { must(t, store.PrepareAll(ctx, s)) })
 }
 
 func TestPaymentComesBackAsItWasWritten(t *testing.T) {

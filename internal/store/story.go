@@ -87,7 +87,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := base.One(ctx, s.Base, storyWithdrawal, books.WithdrawalsTable.Scan(s.Personal), id)
+	w, err := base.One(ctx, s.b, storyWithdrawal, books.WithdrawalsTable.Scan(s.b.Personal), id)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type chapter struct {
 
 func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter) error {
 	for _, c := range list {
-		lines, err := base.Many(ctx, s.Base, c.query, c.line, c.args...)
+		lines, err := base.Many(ctx, s.b, c.query, c.line, c.args...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -272,7 +272,7 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := payments.ClaimsTable.Scan(s.Personal)(r)
+	c, err := payments.ClaimsTable.Scan(s.b.Personal)(r)
 	if err != nil {
 		return "", err
 	}

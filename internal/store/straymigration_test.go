@@ -53,13 +53,13 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			if err := m.Exec(beforeStrays); err != nil {
 				return err
 			}
 			for _, text := range list.Texts() {
 				if strings.Contains(text, `"strays"`) {
-					return m.Exec(s.DB.Dialect().SQL(text))
+					return m.Exec(s.b.DB.Dialect().SQL(text))
 				}
 			}
 			t.Error("no migration notes late money")

@@ -34,7 +34,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.DB.Dialect(), balanceRows, len(deltas))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), balanceRows, len(deltas))
 	for _, key := range slices.SortedFunc(maps.Keys(deltas), books.Purse.Compare) {
 		rows.Text(key.Merchant).Flag(key.Live)
 		for _, account := range ledger.Accounts() {
@@ -42,13 +42,13 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 		}
 		rows.Number(movements[key]).Next()
 	}
-	return append(steps, engine.Step{Text: w.s.Text(upsertBalances), Args: rows.Args()})
+	return append(steps, engine.Step{Text: w.s.b.Text(upsertBalances), Args: rows.Args()})
 }
 
 // addCounters counts each payment in its day; if that day is rolled up, in all days too.
 func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	deltas := map[counter]count{}
-	young := w.s.RolledUp.Load()
+	young := w.s.b.RolledUp.Load()
 	add := func(k counter, n int64) {
 		c := deltas[k]
 		c.n += n
@@ -75,7 +75,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.Text(upsertCounters), Args: w.s.counterArgs(deltas)})
+	return append(steps, engine.Step{Text: w.s.b.Text(upsertCounters), Args: w.s.counterArgs(deltas)})
 }
 
 // addDeliveryCounters counts deliveries by result. Pending ones have no counter.
@@ -100,11 +100,11 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.DB.Dialect(), deliveryCounterRows, len(deltas))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), deliveryCounterRows, len(deltas))
 	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
 		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
 	}
-	return append(steps, engine.Step{Text: w.s.Text(upsertDeliveryCounters), Args: rows.Args()})
+	return append(steps, engine.Step{Text: w.s.b.Text(upsertDeliveryCounters), Args: rows.Args()})
 }
 
 // counter is a list's filter values, and a day.
@@ -139,7 +139,7 @@ var counterRows = engine.ParseColumns(counterSpec)
 
 // counterArgs are the rows in every transaction's lock order.
 func (s *core) counterArgs(counts map[counter]count) []any {
-	rows := engine.NewRows(s.DB.Dialect(), counterRows, len(counts))
+	rows := engine.NewRows(s.b.DB.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
 		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
 	}

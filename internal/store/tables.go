@@ -82,7 +82,7 @@ func (t rows[T]) guards(w *write, steps []engine.Step) []engine.Step {
 			for i, item := range items {
 				ids[i] = t.table.ID(item)
 			}
-			return w.s.IDs(ids)
+			return w.s.b.IDs(ids)
 		})
 	}
 	return t.won(w, steps, t.table.Insert, items)
@@ -110,7 +110,7 @@ func (t rows[T]) foreseeMoved(w *write, items []*T) {
 
 // versions are the arguments of a statement on rows and their versions.
 func (t rows[T]) versions(w *write, items []*T) []any {
-	rows := engine.NewRows(w.s.DB.Dialect(), versionColumns, len(items))
+	rows := engine.NewRows(w.s.b.DB.Dialect(), versionColumns, len(items))
 	for _, item := range items {
 		rows.Text(t.table.ID(item)).Number(t.table.Version(item)).Next()
 	}
@@ -122,7 +122,7 @@ func (t rows[T]) won(w *write, steps []engine.Step, text string, items []*T) []e
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.Text(text), Args: t.table.Rows(w.s.DB.Dialect(), w.s.Personal, items).Args(), Each: w.win, Want: len(items)})
+	return append(steps, engine.Step{Text: w.s.b.Text(text), Args: t.table.Rows(w.s.b.DB.Dialect(), w.s.b.Personal, items).Args(), Each: w.win, Want: len(items)})
 }
 
 // removed is won for rows that leave the table.
@@ -132,7 +132,7 @@ func (t rows[T]) removed(w *write, steps []engine.Step, text string, items []*T)
 	}
 	t.foreseeMoved(w, items)
 	slices.SortFunc(items, func(a, b *T) int { return cmp.Compare(t.table.ID(a), t.table.ID(b)) })
-	return append(steps, engine.Step{Text: w.s.Text(text), Args: t.versions(w, items), Each: w.win, Want: len(items)})
+	return append(steps, engine.Step{Text: w.s.b.Text(text), Args: t.versions(w, items), Each: w.win, Want: len(items)})
 }
 
 // add adds rows.
@@ -140,7 +140,7 @@ func (t rows[T]) add(w *write, steps []engine.Step, items []*T) []engine.Step {
 	if len(items) == 0 {
 		return steps
 	}
-	return append(steps, engine.Step{Text: w.s.Text(t.table.Insert), Args: t.table.Rows(w.s.DB.Dialect(), w.s.Personal, items).Args()})
+	return append(steps, engine.Step{Text: w.s.b.Text(t.table.Insert), Args: t.table.Rows(w.s.b.DB.Dialect(), w.s.b.Personal, items).Args()})
 }
 
 // gather collects the rows of one kind that want selects.

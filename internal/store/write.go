@@ -54,7 +54,7 @@ func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
 		w.kept = w.batch
-		err := w.s.DB.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		err := w.s.b.DB.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
 		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
@@ -66,7 +66,7 @@ func (w *write) run(ctx context.Context) error {
 		w.kept = nil
 	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
-	return w.s.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
+	return w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 }
 
 // guardedIDs lists the rows whose guard a change must win.

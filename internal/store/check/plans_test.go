@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,18 +17,34 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
+// opened brings a database to the schema, and connects to it once more: a Store hands its connection to nobody.
+func opened(t *testing.T, database string) (*store.Store, engine.DB) {
+	t.Helper()
+	s, err := store.Open(t.Context(), database, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	db, err := engine.Open(t.Context(), database, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return s, db
+}
+
 // plansOf are the plans of all statements about a part of a table, with the settings that they run with.
-func plansOf(t *testing.T, s *store.Store, each func(text, plan string)) {
+func plansOf(t *testing.T, db engine.DB, each func(text, plan string)) {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
-	if s.DB.Dialect() == engine.PostgreSQL {
+	if db.Dialect() == engine.PostgreSQL {
 		explain, column = "EXPLAIN ", 0
 	}
 	texts := check.Explain()
 	for _, q := range texts {
 		var plan []string
-		err := s.DB.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
-			return ask(explain+s.Text(q.Text), q.Args, func(r engine.Row) error {
+		err := db.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
+			return ask(explain+db.Dialect().Texts()[q.Text], q.Args, func(r engine.Row) error {
 				into := make([]any, column+1)
 				for i := range into {
 					into[i] = new(any)
@@ -51,13 +68,8 @@ func plansOf(t *testing.T, s *store.Store, each func(text, plan string)) {
 // index: what read a table for each part, or for each row, would never end on a large one.
 func TestCheckLooksRowsUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		ctx := t.Context()
-		s, err := store.Open(ctx, database, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		plansOf(t, s, func(text, plan string) {
+		_, db := opened(t, database)
+		plansOf(t, db, func(text, plan string) {
 			lines := strings.Split(plan, "\n")
 			for at, line := range lines {
 				line = strings.TrimSpace(line)
@@ -111,12 +123,8 @@ func (i *interrupted) Snapshot(ctx context.Context, how engine.Lookups, read fun
 func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
-		s, err := store.Open(ctx, database, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		err = s.DB.Migrate(ctx, func(m engine.Migrator) error {
+		s, db := opened(t, database)
+		err := db.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Exec(`INSERT INTO shops (id, version, merchant, name, slug, created_at) VALUES ('shp_1', 1, 'mer_1', 'A', 'a', 1);
 INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings)
   VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}');
@@ -131,18 +139,18 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 			t.Fatalf("the check finds %v, %v", want, err)
 		}
 		for _, code := range []string{"40001", "40P01", "57P01"} {
-			i := &interrupted{Reads: s.DB, code: code}
-			got, err := check.Fast(ctx, i, s.Texts)
+			i := &interrupted{Reads: db, code: code}
+			got, err := check.Fast(ctx, i, db.Dialect().Texts())
 			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
 				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
 			}
 		}
-		i := &interrupted{Reads: s.DB, code: "42P01"}
-		if _, err := check.Fast(ctx, i, s.Texts); err == nil || i.begun != 1 {
+		i := &interrupted{Reads: db, code: "42P01"}
+		if _, err := check.Fast(ctx, i, db.Dialect().Texts()); err == nil || i.begun != 1 {
 			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
 		}
-		i = &interrupted{Reads: s.DB, code: "40001", always: true}
-		_, err = check.Fast(ctx, i, s.Texts)
+		i = &interrupted{Reads: db, code: "40001", always: true}
+		_, err = check.Fast(ctx, i, db.Dialect().Texts())
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != engine.SnapshotTries {
 			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
 		}
