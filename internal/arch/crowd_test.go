@@ -16,7 +16,6 @@ const (
 // crowded are the packages and types that are still larger. Their numbers may only fall: lower
 // them here with the change that does it, and take out what fits.
 var crowded = map[string]int{
-	"internal/pay.Payment":   52,
 	"internal/app/base.Base": 35,
 }
 

@@ -30,10 +30,10 @@ func (o shop) captured(t *testing.T, id string, at time.Time) pay.Change {
 		Country: "USA", Terms: tenant.TermsOf(tenant.Standard),
 	}, at)
 	must(t, err)
-	route := pay.Route{Provider: "sandbox-1"}
-	p, _ = p.Try(route, at)
+	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}
+	p, _ = p.Begin(routes, at)
 	p.Version, p.Stored = 0, "" // written as it ends
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, pay.Cascade{Routes: []pay.Route{route}}, at)
+	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
 	for i := range change.Events {
 		change.Events[i].Payload = []byte("{}")
 	}

@@ -39,7 +39,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 			cascade.Budget = budget
 			p, _ = p.Resolve(o, cascade, noon.Add(c.after[i]))
 		}
-		last, _ := p.Current()
+		last, _ := p.Attempts.Current()
 		if len(p.Attempts) != c.tries || c.stop == "" && last.Stop != "" || !strings.HasPrefix(last.Stop, c.stop) {
 			t.Errorf("%s: %d tries, stopped by %q; want %d by %q", c.name, len(p.Attempts), last.Stop, c.tries, c.stop)
 		}
@@ -61,7 +61,7 @@ func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
 	p := sent(t, cardRail(), 1000)
 	c := Cascade{Routes: routes.Routes[:1], Budget: Budget{Attempts: 1}}
 	p, _ = p.Resolve(Outcome{Kind: Unavailable}, c, noon)
-	if last, _ := p.Current(); p.Status != Failed || last.Stop != "" {
+	if last, _ := p.Attempts.Current(); p.Status != Failed || last.Stop != "" {
 		t.Errorf("%s, stopped by %q", p, last.Stop)
 	}
 }

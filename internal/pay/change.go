@@ -113,7 +113,7 @@ type ToldEvent struct {
 func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Payment, Event) {
 	p.Sequence++
 	return p, Event{
-		ID: hook.EventID(p.Suffix(), p.Sequence), Type: t, Scope: p.Scope,
+		ID: hook.EventID(p.suffix(), p.Sequence), Type: t, Scope: p.Scope,
 		Object: p.ID, Sequence: p.Sequence, At: now, Previous: previous, Payment: p,
 	}
 }
@@ -122,7 +122,7 @@ func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Paymen
 // endpoint that does not get it misses no number.
 func (p Payment) early(t hook.EventType, previous Status, now time.Time) Event {
 	return Event{
-		ID: hook.EarlyEventID(p.Suffix(), t), Type: t, Scope: p.Scope,
+		ID: hook.EarlyEventID(p.suffix(), t), Type: t, Scope: p.Scope,
 		Object: p.ID, At: now, Previous: previous, Payment: p,
 	}
 }

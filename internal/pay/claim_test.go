@@ -21,7 +21,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	switch kind {
 	case UserDispute:
 		var err error
-		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon)
+		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.net(), ledger.Reserve: p.Terms.Reserve}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestChargebackThatIsLostTakesThePaymentAlong(t *testing.T) {
 			t.Fatal(err)
 		}
 		p = change.Payments[0]
-		if p.Status != c.want || p.OpenDispute() != "" || p.Refundable().IsPositive() != (c.want == Completed) {
+		if p.Status != c.want || p.Disputes.OpenOnCapture() != "" || p.Refundable().IsPositive() != (c.want == Completed) {
 			t.Errorf("after %s the payment is %s, %s refundable, want %s", c.verb, p.Status, p.Refundable(), c.want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	if last := c.Timeline[len(c.Timeline)-1]; last.Actor != PartyProvider || last.Note != "account closed" {
 		t.Errorf("the timeline says %+v", last)
 	}
-	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon); err != nil {
+	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.net(), ledger.Reserve: p.Terms.Reserve}, noon); err != nil {
 		t.Errorf("the second refund: %v", err)
 	}
 }
@@ -328,8 +328,8 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 	} {
 		p := sent(t, cardRail(), 10000)
 		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-		if p.Net() != 9060 {
-			t.Fatalf("the net is %d", p.Net())
+		if p.net() != 9060 {
+			t.Fatalf("the net is %d", p.net())
 		}
 		_, _, change, err := p.Refund(NewRefund{ID: "CLM-1"},
 			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Terms.Reserve}, noon)

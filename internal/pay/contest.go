@@ -18,7 +18,7 @@ func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 //
 // A notice that contradicts the books is applied as far as possible and kept as mismatched for the
 // operator.
-func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
+func (n Notice) Contest(p Payment, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	verdict := d.contest(n, ids)
 	if verdict == Ignored && d.moved { // news that was held back has been applied
@@ -29,10 +29,10 @@ func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time)
 	return next, change
 }
 
-// Unproved reports whether a notice is of a dispute about money that is not in our books, and does
+// Unproved reports whether the notice is of a dispute about money that is not in our books, and does
 // not itself prove that the charge was paid in the right amount. Then the provider must be queried.
 // It returns the attempt.
-func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
+func (n Notice) Unproved(p Payment, claims []Claim) (Attempt, bool) {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(p.Attempts) || !n.OfDispute() {
 		return Attempt{}, false

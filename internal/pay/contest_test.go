@@ -30,7 +30,7 @@ func hundred(t testing.TB) Payment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	return p
 }
 
@@ -95,7 +95,7 @@ func (h *hearing) hear(n Notice, want Verdict) {
 	}
 	n.Account = "one"
 	n.Dispute = n.Ruling == ""
-	_, change := h.p.Contest(n, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
+	_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
 	h.apply(change)
 	if got := change.Receipts[len(change.Receipts)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
 		h.t.Errorf("%+v: verdict %s of %s, want %s", n, got.Verdict, got.ID, want)
@@ -347,7 +347,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		p, _ = p.Try(routes.Routes[0], noon)
+		p, _ = p.Begin(routes, noon)
 		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)

@@ -29,7 +29,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			p, _ = p.Resolve(c.status, routes, noon)
 			h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 			c.n.Reference = p.Reference(1)
-			if _, ask := p.Unproved(Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}, nil); ask == c.proved {
+			if _, ask := (Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}).Unproved(p, nil); ask == c.proved {
 				t.Errorf("the provider is queried: %v", ask)
 			}
 			h.hear(c.n, c.want)

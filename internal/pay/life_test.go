@@ -97,7 +97,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		}
 		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}, proved: map[int]bool{},
 			claims: map[string]Claim{}, told: map[string]int64{}, kept: map[string]bool{}}
-		p, _ = p.Try(routes.Routes[0], noon)
+		p, _ = p.Begin(routes, noon)
 		l.p = p
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			l.now = l.now.Add(time.Minute)
@@ -170,7 +170,7 @@ func (l *life) step(t *rapid.T) {
 		l.apply(t, next, change)
 	case "rule":
 		word := rapid.SampledFrom([]Word{WordPaid, WordNotCharged}).Draw(t, "word")
-		next, change, err := l.p.Rule(word, Outcome{}, l.id(), l.now)
+		next, change, err := word.Rule(l.p, Outcome{}, l.id(), l.now)
 		if err != nil {
 			return
 		}
@@ -229,7 +229,7 @@ func (l *life) contest(t *rapid.T) {
 	if n.Outcome.Local == l.p.Price.Local {
 		l.proved[order] = true // now, or once the place of the money is known
 	}
-	next, change := l.p.Contest(n, claims, [2]string{l.id(), l.id()}, l.now)
+	next, change := n.Contest(l.p, claims, [2]string{l.id(), l.id()}, l.now)
 	l.apply(t, next, change)
 	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
 		t.Fatalf("an ignored notice moved money: %v", change.Transfers)
@@ -317,7 +317,7 @@ func (l *life) checkDisputes(t *rapid.T) {
 			t.Fatalf("a dispute holds %+v", d)
 		}
 	}
-	if len(l.p.OpenDisputes()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
+	if len(l.p.Disputes.Open()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
 		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes.Takings, l.books[ledger.Chargebacks], taken)
 	}
 }
@@ -355,7 +355,7 @@ func (l *life) check(t *rapid.T) {
 	if open != 0 {
 		t.Fatalf("%d open strays more than inquiries:\n%s", open, p)
 	}
-	if captured := l.written["tr_"+p.Suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
+	if captured := l.written["tr_"+p.suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
 		t.Fatalf("captured %v:\n%s", captured, p)
 	}
 	if p.Refunds.Local < 0 || p.Refunds.Local > p.Price.Local.Minor {

@@ -75,13 +75,6 @@ func (r Receipt) Close(note string, now time.Time) (Change, error) {
 	}}}, nil
 }
 
-// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
-// notification must not change the attempt, even if its signature is valid.
-func (p Payment) TakenAt(reference, account string) bool {
-	_, order, ok := ParseReference(reference)
-	return ok && order <= len(p.Attempts) && p.Attempts[order-1].Provider == account
-}
-
 // ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
 // notice that contradicts a refund that has ended is kept as mismatched for the operator.
 func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change) {
@@ -107,7 +100,7 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 // one is treated as the first dispute.
 func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
 	if n.OfDispute() {
-		return p.Contest(n, nil, [2]string{claimID}, now)
+		return n.Contest(p, nil, [2]string{claimID}, now)
 	}
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
@@ -196,9 +189,12 @@ const PaymentReceived = "payment_received"
 // another one each time. Late money comes only once for each attempt.
 const maxStrays = 16
 
+// Strays are a payment's stray money, in the order in which it came.
+type Strays []Stray
+
 // Attention is the oldest stray money that was not dealt with.
-func (p Payment) Attention() (Stray, bool) {
-	for _, s := range p.Strays {
+func (ss Strays) Attention() (Stray, bool) {
+	for _, s := range ss {
 		if s.End == "" {
 			return s, true
 		}
@@ -211,7 +207,12 @@ func (p Payment) Attention() (Stray, bool) {
 // given back does not count. Money that the operator dealt with by hand does, since only the
 // operator knows where it is.
 func (p Payment) Holds() bool {
-	return !p.Unsure.IsZero() || slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack })
+	return !p.Unsure.IsZero() || p.Strays.kept()
+}
+
+// kept reports whether some of it was not given back.
+func (ss Strays) kept() bool {
+	return slices.ContainsFunc(ss, func(s Stray) bool { return s.End != GivenBack })
 }
 
 // astray records stray money. It returns false if it is known already, or if there is too much of

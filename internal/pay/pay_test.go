@@ -47,7 +47,7 @@ func sent(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Payment
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	return p
 }
 
@@ -60,8 +60,8 @@ func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
 	if err := change.Transfers[0].Check(); err != nil {
 		t.Error(err)
 	}
-	if got := change.Transfers[0].Amount(ledger.Pending); got != p.Net() {
-		t.Errorf("the merchant got %d, want %d", got, p.Net())
+	if got := change.Transfers[0].Amount(ledger.Pending); got != p.net() {
+		t.Errorf("the merchant got %d, want %d", got, p.net())
 	}
 	again, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
 	if len(change.Transfers) != 0 || change.Receipts[0].Verdict != Ignored || again.Version != p.Version {
@@ -104,7 +104,7 @@ func TestTraceTellsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
 	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
-	if got := p.Trace()[0].DurationMs; got != 300 {
+	if got := p.Attempts.Trace()[0].DurationMs; got != 300 {
 		t.Errorf("the trace says %d ms, want 300", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 		}
 		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
 	}
-	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Trace()) != 3 {
+	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Attempts.Trace()) != 3 {
 		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
 	}
 }
@@ -143,7 +143,7 @@ func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 // "Missing" is proof only if no call can still arrive.
 func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 	p, _ := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon)).Resend(noon) // called twice
-	twice, _ := p.Current()
+	twice, _ := p.Attempts.Current()
 	once := twice
 	once.Calls = 1
 	early, late := noon.Add(callTime-1), noon.Add(callTime)

@@ -208,7 +208,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				return
 			}
 			amount := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "refund"), left.Currency)
-			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[paid[at].ReserveDay()].Closed()}, b.balances, b.now)
+			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[ReserveOf(paid[at])].Closed()}, b.balances, b.now)
 			if refused := new(problem.Error); errors.As(err, &refused) {
 				return
 			}
@@ -235,7 +235,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _ = p.Try(routes.Routes[0], b.now)
+				p, _ = p.Begin(routes, b.now)
 				p, change := p.Resolve(Outcome{Kind: Approved}, routes, b.now)
 				b.apply(change)
 				paid = append(paid, p)
@@ -331,9 +331,9 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	_, change := p.Contest(Notice{Account: "one", Reference: p.Reference(1), Dispute: true}, nil, [2]string{"CLM-1", "CLM-2"}, noon)
+	_, change := Notice{Account: "one", Reference: p.Reference(1), Dispute: true}.Contest(p, nil, [2]string{"CLM-1", "CLM-2"}, noon)
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 

@@ -247,8 +247,8 @@ func (w *world) checkRefunds(all *books) {
 // because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
-	if p.FeesOnRefund() == tenant.FeesReturned {
-		of = p.Net() + p.Terms.Reserve
+	if p.Terms.FeesOnRefund() == tenant.FeesReturned {
+		of -= p.Terms.Fees.Total()
 	}
 	return of*local/p.Price.Local.Minor + 6*refunds
 }
@@ -317,7 +317,7 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	if r.what != "create" || !known {
 		return
 	}
-	if r.canceled && !p.Canceled() {
+	if r.canceled && !p.Failure.Canceled() {
 		w.find(answersTrue, about, "%s was told to be canceled, and is %s", name, p.Status)
 	}
 	told, is := r.status, p.Status
@@ -368,7 +368,7 @@ func (w *world) checkOwners(all *books) {
 	now := time.Now()
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
 		p := all.payments[id]
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		if p.Status.Open() {
 			w.find(paymentsEnd, id, "%s is %s, with an attempt %s, %s after it was made", id, p.Status, attempt.Status, now.Sub(p.Times.Created).Round(time.Hour))
 		}

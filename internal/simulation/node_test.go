@@ -146,8 +146,8 @@ func (n *node) decides(change *pay.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range change.Payments {
-		current, ok := p.Current()
-		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Canceled() {
+		current, ok := p.Attempts.Current()
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Failure.Canceled() {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {

@@ -152,7 +152,7 @@ func (w *world) quick(change *pay.Change) {
 		}
 	}
 	for _, p := range change.Payments {
-		if current, ok := p.Current(); ok && current.Status == pay.Sending {
+		if current, ok := p.Attempts.Current(); ok && current.Status == pay.Sending {
 			now(p.ID, func() { w.rulePayment(p.ID) })
 		}
 	}
@@ -173,7 +173,7 @@ func (w *world) rulePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
 	p, err := w.eye.Payments.Any(ctx, id)
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if err != nil || !ok || !p.Status.Open() {
 		return
 	}
@@ -199,7 +199,7 @@ func (w *world) ruleRefund(id string) {
 		return
 	}
 	p, err := w.eye.Payments.Any(ctx, c.Payment)
-	taker, ok := p.Taker(c)
+	taker, ok := c.Taker(p)
 	if err != nil || !ok {
 		return
 	}

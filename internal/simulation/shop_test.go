@@ -242,7 +242,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 					p, err = n.app.Payments.Cancel(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
 					return err
 				})
-				if heard && err == nil && !p.Canceled() {
+				if heard && err == nil && !p.Failure.Canceled() {
 					w.find(answersTrue, order.id, "a cancel of %s says that it is %s", order.id, p.Status)
 				}
 				switch {
@@ -284,7 +284,7 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 		if !heard || err != nil || p.Status == pay.Processing {
 			continue
 		}
-		attempt, ok := p.Current()
+		attempt, ok := p.Attempts.Current()
 		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // the shopper does not want it any more
 			return
 		}

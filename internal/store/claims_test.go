@@ -141,7 +141,7 @@ func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay
 	claims, err := s.Claims.Of(ctx, []string{payment})
 	must(t, err)
 	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
-	_, change := p.Contest(n, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
+	_, change := n.Contest(p, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
 	return payload(change)
 }
 
@@ -156,7 +156,7 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
 		read, err := s.Payments.Any(ctx, p.ID)
 		must(t, err)
-		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
+		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
 			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
 		}
 		claims, err := s.Claims.Of(ctx, []string{p.ID})
@@ -216,10 +216,10 @@ func sound(t *testing.T, s *store.Store) {
 func TestCheckFindsBrokenClaims(t *testing.T) {
 	step := []pay.ClaimStep{{Status: pay.ClaimPending}}
 	of := func(p pay.Payment, kind pay.ClaimKind, status pay.ClaimStatus) pay.Claim {
-		return pay.Claim{ID: "CLM-" + p.Suffix(), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
+		return pay.Claim{ID: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
 	}
 	paid := func(p pay.Payment, cents int64) ledger.Transfer {
-		return ledger.Transfer{ID: "tr_" + p.Suffix() + "-paid", Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + p.Suffix(), Local: money.New(100, money.BRL), At: noon,
+		return ledger.Transfer{ID: "tr_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-paid", Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Local: money.New(100, money.BRL), At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -cents}, {Account: ledger.Refunds, Amount: cents}}}
 	}
 	rules := map[string]func(p pay.Payment) pay.Change{
@@ -248,7 +248,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"an event stays with its claim's shop and environment": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_" + p.Suffix() + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			e.Live = true
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
@@ -269,11 +269,11 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		},
 		"a transfer is named after what it is of": func(p pay.Payment) pay.Change {
 			other := paid(p, 1)
-			other.ID = "tr_of-nothing-" + p.Suffix()
+			other.ID = "tr_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix)
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{other}}
 		},
 		"an event is named after what it tells of": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_of-nothing-" + p.Suffix(), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
@@ -303,7 +303,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"a file belongs to evidence of its shop's claim": func(p pay.Payment) pay.Change {
-			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + p.Suffix()}}}
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix)}}}
 		},
 	}
 	dbtest.Each(t, func(t *testing.T, database string) {

@@ -40,7 +40,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: tenant.TermsOf(tenant.Standard),
 		}, at)
 		must(t, err)
-		p, change := p.Try(routes.Routes[0], at)
+		p, change := p.Begin(routes, at)
 		must(t, s.Commit(ctx, change))
 		// It stays in processing, or goes a way of one or two steps.
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Declined}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}

@@ -118,7 +118,7 @@ func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
 		if found := since(t, s, p).Broken; len(found) > 0 {
 			t.Errorf("payments that nothing happened to are looked at: %v", found)
 		}
-		late := ledger.Transfer{ID: "tr_" + old.Suffix() + "-9-late", Merchant: acme.Merchant, Kind: ledger.LateCapture, Payment: old.ID, Claim: "CLM-none", At: noon,
+		late := ledger.Transfer{ID: "tr_" + strings.TrimPrefix(old.ID, pay.PaymentPrefix) + "-9-late", Merchant: acme.Merchant, Kind: ledger.LateCapture, Payment: old.ID, Claim: "CLM-none", At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -5}, {Account: ledger.Suspense, Amount: 5}}}
 		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{late}}))
 		if found := ofRule(since(t, s, p).Broken, rule); len(found) != 1 || found[0].ID != old.ID {

@@ -43,9 +43,9 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 // day reads the reserve that holds a payment's part.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
+	found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
 	must(t, err)
-	return found[p.ReserveDay()]
+	return found[pay.ReserveOf(p)]
 }
 
 // release frees what a day that is closed has left.
@@ -140,12 +140,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
+					found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[p.ReserveDay()].Closed()}, have, later)
+					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[pay.ReserveOf(p)].Closed()}, have, later)
 					// The day is closed and its reserve not released yet: in a moment.
 					if refused := new(problem.Error); errors.As(err, &refused) && refused.Code == problem.BalanceInsufficient && try < 10_000 {
 						continue

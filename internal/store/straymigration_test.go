@@ -81,7 +81,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if len(ends) != 3 || ends["CLM-1"] != "" || ends["CLM-2"] != pay.GivenBack || ends["CLM-3"] != pay.Accepted {
 			t.Errorf("the money of the inquiries ended as %v", ends)
 		}
-		if open, ok := p.Attention(); !ok || open.Claim != "CLM-1" || len(p.Attempts) != 1 {
+		if open, ok := p.Strays.Attention(); !ok || open.Claim != "CLM-1" || len(p.Attempts) != 1 {
 			t.Errorf("of %s needs attention %+v", p, open)
 		}
 		if p, err := s.Payments.Any(ctx, "TXN-B"); err != nil || len(p.Strays) != 0 {

@@ -352,7 +352,7 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 
 // StoodIn reports whether a payment is with a stand-in.
 func (ps *Providers) StoodIn(p pay.Payment) bool {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	return !p.Live && (!ok || slices.Contains(ps.StandInOrder, attempt.Provider))
 }
 

@@ -36,7 +36,7 @@ func (b *Base) AskedAt(ctx context.Context) (time.Time, error) {
 // and the part of the outcome that is proved. asked is the time of the query; zero if the outcome
 // is the answer to a call. A pending payment gets no caller, because no other attempt follows it.
 func (b *Base) Proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
-	attempt, _ := p.Current()
+	attempt, _ := p.Attempts.Current()
 	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
 		return p, o, nil
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
@@ -62,9 +61,9 @@ func cascades(b *testing.B, order routing.Order) {
 	for range b.N {
 		made.Times.Created = a.Now()
 		routes := a.Routes(made)
-		p, _ := cascade.Begin(made, routes, made.Times.Created)
+		p, _ := made.Begin(routes, made.Times.Created)
 		for _, answer := range answers {
-			attempt, _ := p.Current()
+			attempt, _ := p.Attempts.Current()
 			o := a.Watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
 			p, _ = p.Resolve(o, routes, a.Now())
 		}

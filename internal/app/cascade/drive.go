@@ -59,15 +59,6 @@ func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (
 	return p, err
 }
 
-// Begin returns the change that creates a payment: with its first attempt, or failed if no provider
-// serves it.
-func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
-	if first, ok := p.Next(routes.Routes); ok {
-		return p.Try(first, now)
-	}
-	return p.Exhaust(now)
-}
-
 // answer records the reply of a create call, for which its replays wait.
 func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	err := base.Again(func() error {
@@ -93,7 +84,7 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 // commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
-		attempt, ok := p.Current()
+		attempt, ok := p.Attempts.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || c.Shut() {
 			return p, nil
 		}
@@ -163,7 +154,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		now := c.TimeOf(read.Scope)
 		var next pay.Payment
 		var change pay.Change
-		current, _ := read.Current()
+		current, _ := read.Attempts.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
 			next, change = held.Resolve(o, routes, now)
@@ -197,7 +188,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 
 // deny keeps a provider's answer that contradicts the operator's resolution, for the operator.
 func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
-	change, denied := p.Denied(order, said, c.TimeOf(p.Scope))
+	change, denied := said.Denies(p, order, c.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}

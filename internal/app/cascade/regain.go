@@ -23,11 +23,11 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 		return p, pay.Change{}, base.OtherThanFound(at)
 	}
 	p.ID = object
-	p, err := p.At(at)
+	p, err := at.Priced(p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	p, change, err := p.Regain(at, order, now)
+	p, change, err := at.Regain(p, order, now)
 	if err != nil {
 		return p, change, err
 	}

@@ -23,7 +23,7 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		return 0, err
 	}
 	for _, p := range due {
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := c.reconcile(ctx, p, may); err != nil {
 				c.ComesAgain(ctx, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
@@ -35,7 +35,7 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 
 // reconcile queries the provider about a payment, if the account may be queried, and decides.
 func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if !ok {
 		return nil
 	}

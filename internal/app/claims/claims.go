@@ -272,7 +272,7 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
-			attempt, _ := p.Taker(c)
+			attempt, _ := c.Taker(p)
 			account = attempt.Provider
 		}
 		rf.lanes.Submit(account, c.ID, begun, func(may bool) {

@@ -41,7 +41,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 		return nil
 	}
 	p, err := rf.Store.Payments.Any(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Attempts.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	if err != nil {
 		return err
 	}
-	attempt, unproved := p.Unproved(n, claims)
+	attempt, unproved := n.Unproved(p, claims)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !unproved || !configured {
 		return nil
@@ -139,7 +139,7 @@ func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, erro
 // disputeAt queries a claim's provider about its dispute; nil if that is not possible, or without
 // an answer.
 func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
-	attempt, ok := p.Taker(c)
+	attempt, ok := c.Taker(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	querier, can := upstream.(provider.DisputeQuerier)
 	if !ok || !configured || !can {

@@ -26,7 +26,7 @@ func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) err
 		if err != nil {
 			return err
 		}
-		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
+		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
 			rf.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return acquiring.NotOurs()
 		}

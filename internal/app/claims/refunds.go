@@ -182,7 +182,7 @@ func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Terms.Reserve == 0 {
 		return false, nil
 	}
-	day := p.ReserveDay()
+	day := pay.ReserveOf(p)
 	found, err := rf.Store.Reserves.ByID(ctx, []string{day})
 	return found[day].Closed(), err
 }
@@ -247,7 +247,7 @@ func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bo
 	if err != nil {
 		return refundAccount{}, false, err
 	}
-	attempt, ok := p.Taker(c)
+	attempt, ok := c.Taker(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)

@@ -89,7 +89,7 @@ func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Foun
 			return c, pay.Change{}, err
 		}
 		known = round <= c.Call.Round
-		next, change, news, err := c.InHandOf(by).Listed(p, f, round, rf.TimeOf(c.Scope))
+		next, change, news, err := f.ListedRefund(c.InHandOf(by), p, round, rf.TimeOf(c.Scope))
 		if asks = news; news && !known {
 			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
 		}

@@ -112,7 +112,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 				return err
 			}
 		}
-		if !read.TakenAt(notice.Reference, account) {
+		if !read.Attempts.TakenAt(notice.Reference, account) {
 			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
 			return acquiring.NotOurs()
 		}
@@ -151,7 +151,7 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 
 // provedNotice is Base.Proved for a notice.
 func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return p, n, nil
 	}
@@ -260,7 +260,7 @@ func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, route
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := p.Contest(n, claims, l.refunds.ClaimIDs(now), now)
+	next, change := n.Contest(p, claims, l.refunds.ClaimIDs(now), now)
 	return next, change, nil
 }
 

@@ -94,7 +94,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 		p, err = in.cascade.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
 		return p, err == nil, err
 	}
-	p, change := cascade.Begin(p, routes, now)
+	p, change := p.Begin(routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
 	err = in.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {

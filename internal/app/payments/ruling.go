@@ -21,7 +21,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 	if err != nil {
 		return p, "", err
 	}
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
@@ -58,7 +58,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		now := in.TimeOf(read.Scope)
-		next, change, err := read.Rule(r.Word, o, in.NewID(pay.ClaimPrefix, now), now)
+		next, change, err := r.Word.Rule(read, o, in.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}

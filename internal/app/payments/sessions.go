@@ -161,14 +161,14 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Requested(), p.Way.Country
+	asked, country := p.Price.Requested(), p.Way.Country
 	switch before, err := ss.Store.Sessions.Of(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
 		return "", err
 	}
-	next, err := p.Again(asked, country)
+	next, err := pay.SessionAfter(p, asked, country)
 	if err != nil {
 		return "", err
 	}
@@ -198,7 +198,7 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 			return s, token, nil
 		}
 		p, err := ss.Store.Payments.Any(ctx, s.Payment)
-		if err != nil || !p.WayChanged() {
+		if err != nil || !p.Failure.WayChanged() {
 			return s, token, err
 		}
 		next, found, err := ss.earlierSession(ctx, p.Scope, againOnce(p.ID))
@@ -271,7 +271,7 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 		var p pay.Payment
 		if p, err = ss.Store.Payments.Any(ctx, token); err == nil {
 			var hosted bool
-			if s, hosted = p.Session(); !hosted {
+			if s, hosted = pay.SessionOf(p); !hosted {
 				err = store.ErrNotFound
 			}
 		}
@@ -389,7 +389,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		if regained = found; found {
 			created, change, err = ss.cascade.Regain(created, at, tries, now)
 		} else {
-			created, change = cascade.Begin(created, routes, now)
+			created, change = created.Begin(routes, now)
 		}
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 		if r.Reference != "" {
 			read.BankRef = r.Reference
 		}
-		next, change, err := read.Rule(r.Word, o, po.TimeOf(read.Scope))
+		next, change, err := r.Word.RulePayout(read, o, po.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}

@@ -163,7 +163,7 @@ func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regaine
 			return err
 		}
 		if known {
-			if _, change, news := p.Listed(f, order, rs.TimeOf(p.Scope)); news {
+			if _, change, news := f.Listed(p, order, rs.TimeOf(p.Scope)); news {
 				return rs.Commit(ctx, change, view.Cause{})
 			}
 			return nil
@@ -171,7 +171,7 @@ func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regaine
 		if p, err = rs.InHand(ctx, p); err != nil {
 			return err
 		}
-		_, change, err := p.Regain(f, order, rs.TimeOf(p.Scope))
+		_, change, err := f.Regain(p, order, rs.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}

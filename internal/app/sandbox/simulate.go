@@ -110,7 +110,7 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause
 // one: it is signed, and read by the provider's own code. may can refuse it because of the
 // payment's present state; nil refuses nothing.
 func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &problem.Error{

@@ -41,7 +41,7 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
 	for _, p := range list {
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
 			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
 	}
@@ -67,7 +67,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
 	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
-	if s, late := p.Attention(); late && s.Claim != "" {
+	if s, late := p.Strays.Attention(); late && s.Claim != "" {
 		fmt.Fprintf(cli.Stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
 	}
 	return nil
