@@ -84,7 +84,7 @@ func FuzzBearer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, at uint16, with byte) {
 		good := []string{tokens.Access, o.Sandbox.Secret, o.Sandbox.Publishable}
 		for _, tried := range []string{text, garbled(good[0], at, with), garbled(good[1], at, with), garbled(good[2], at, with)} {
-			who, err := a.Access.Authenticate(ctx, tried)
+			who, err := a.Access.Authenticate(ctx, base.Principal{}, tried)
 			known := tried == good[0] || tried == good[1] || tried == good[2] || tried == o.Live.Secret || tried == o.Live.Publishable
 			if known != (err == nil) {
 				t.Errorf("%q: let in %t, %v", tried, err == nil, err)
@@ -128,7 +128,7 @@ func FuzzRefreshToken(f *testing.F) {
 			if !errors.As(err, &refusal) || refusal.Code != problem.InvalidToken {
 				t.Errorf("%q: %v", tried, err)
 			}
-			if _, err := a.Access.Authenticate(ctx, tokens.Access); err != nil {
+			if _, err := a.Access.Authenticate(ctx, base.Principal{}, tokens.Access); err != nil {
 				t.Fatalf("%q ended somebody's login: %v", tried, err)
 			}
 		}

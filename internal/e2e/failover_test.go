@@ -117,7 +117,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	must(t, err)
-	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	must(t, err)
 	create := func() (pay.Payment, error) {
 		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card",

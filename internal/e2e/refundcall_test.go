@@ -116,7 +116,7 @@ func acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	must(t, err)
-	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	must(t, err)
 	return who
 }

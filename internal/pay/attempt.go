@@ -215,9 +215,7 @@ type Flight struct {
 // lease ends.
 type Caller struct {
 	Node string
-	// Until is the time after which a call that begins now can no longer arrive, in the database's
-	// clock.
-	Until time.Time
+	At   time.Time // when its call begins, in the database's clock
 }
 
 // Limits on how long a call to a provider may take, and how long its caller has. Each one is longer
@@ -239,13 +237,10 @@ const (
 	SweepLease = 2 * callLease
 )
 
-// CallBy returns the caller for a call that a node begins now, in the database's clock.
-func CallBy(node string, now time.Time) Caller { return Caller{node, now.Add(callTime)} }
-
 // begin records the intent of one more call.
 func (f Flight) begin(c Caller) Flight {
-	if !c.Until.IsZero() {
-		f.Until = max(f.Until, c.Until.UnixMicro())
+	if !c.At.IsZero() {
+		f.Until = max(f.Until, c.At.Add(callTime).UnixMicro())
 	}
 	f.Calls++
 	return f

@@ -21,6 +21,7 @@ type Route struct {
 type Cascade struct {
 	Routes []Route
 	Budget Budget
+	By     Caller // makes the next call; zero if no call may follow
 }
 
 // Budget limits the attempts of a payment. Zero means no limit.
@@ -53,6 +54,7 @@ func (c Cascade) next(done Attempts) (Route, bool) {
 // attempt. If no provider account is available, the payment fails (ERR-18).
 func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 	from := p
+	p.caller = c.By
 	r, ok := c.next(p.Attempts)
 	if !ok {
 		p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
@@ -73,16 +75,11 @@ func (p Payment) try(r Route, now time.Time) Payment {
 	return p
 }
 
-// InHandOf sets the node that makes the calls decided on next.
-func (p Payment) InHandOf(c Caller) Payment {
-	p.caller = c
-	return p
-}
-
 // Resend is the intent to repeat the current attempt's call under the same reference, so that the
 // provider charges once. Its previous owner did not make the call, or died during it.
-func (p Payment) Resend(now time.Time) (Payment, Change) {
+func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	from := p
+	p.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
 	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
@@ -104,6 +101,7 @@ func (p Payment) inHand() bool {
 // It accepts the results of calls and of queries. After an unknown outcome it never makes another
 // attempt: the shopper may have been charged.
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
+	p.caller = c.By
 	from := p
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {

@@ -41,7 +41,7 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	p, first := paidClaim(t, UserDispute)
 	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
-	again, _ := lost.InHandOf(CallBy("node_b", noon.Add(time.Minute))).Resend(noon)
+	again, _ := lost.InHandOf(Caller{"node_b", noon.Add(time.Minute)}).Resend(noon)
 	if _, change := again.Answered(p, first, Outcome{Kind: Declined}, noon); len(change.Claims)+len(change.Transfers) > 0 {
 		t.Errorf("the first call was refused after the second one was begun, and that wrote %+v", change)
 	}

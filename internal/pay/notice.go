@@ -102,6 +102,7 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	if n.OfDispute() {
 		return n.Contest(p, nil, [2]string{claimID}, now)
 	}
+	p.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
 	return next, change

@@ -125,12 +125,12 @@ func TestExhaustedCascadeFails(t *testing.T) {
 // The create call plays on after the provider's answer. If its node dies, another node continues
 // it.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
-	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, routes, noon)
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)
 	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
 		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
 	}
-	p, _ = p.InHandOf(CallBy("node_b", noon)).Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(callLease))
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, byNode(routes, "node_b"), noon.Add(callLease))
 	if p.Answered != "" || p.Owner != "node_b" {
 		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Answered, p.Owner)
 	}
@@ -140,9 +140,15 @@ func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	}
 }
 
+// byNode returns the cascade with a node as the caller.
+func byNode(c Cascade, node string) Cascade {
+	c.By = Caller{node, noon}
+	return c
+}
+
 // "Missing" is proof only if no call can still arrive.
 func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
-	p, _ := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon)).Resend(noon) // called twice
+	p, _ := sent(t, pixRail(), 1000).Resend(Caller{"node_a", noon}, noon) // called twice
 	twice, _ := p.Attempts.Current()
 	once := twice
 	once.Calls = 1

@@ -216,11 +216,12 @@ const beforeRestore = "lost_in_restore"
 // queried; no call is made.
 //
 // Errors: conflict_state if the payment cannot have this attempt.
-func (f Found) Regain(p Payment, order int, now time.Time) (Payment, Change, error) {
+func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
 		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
 	}
 	from := p
+	p.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	for i := range p.Attempts {
 		if a := &p.Attempts[i]; a.Status == Sending || a.Status == Unknown { // a later attempt followed, so this one charged nobody

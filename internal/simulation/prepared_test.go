@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -159,7 +160,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if err != nil {
 		return m, err
 	}
-	if m.by, err = a.Access.Authenticate(ctx, o.Live.Secret); err != nil {
+	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
 		return m, err
 	}
 	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})

@@ -48,7 +48,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, pay.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
-		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.CallBy("node_a", noon), noon.Add(2*time.Hour))
+		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
 		must(t, s.Commit(ctx, change))
 		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))

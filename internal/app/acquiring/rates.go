@@ -391,15 +391,3 @@ func (rs *Rates) CheckCurrency(c money.Currency) error {
 	return problem.Field(problem.UnsupportedCurrency, "currency", fmt.Sprintf(
 		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
 }
-
-// Worth is the value of a shop's amount in USD, with the rate.
-//
-// Errors: those of AskedRate, amount_invalid, amount_above_maximum.
-func (rs *Rates) Worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
-	rate, err := rs.AskedRate(live, asked.Currency)
-	if err != nil {
-		return money.Amount{}, rate, err
-	}
-	usd, err := pay.Worth(asked, rate.Rate)
-	return usd, rate, err
-}

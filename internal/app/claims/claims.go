@@ -160,7 +160,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 		})
 	}
 	if c.Calling() {
-		clock, err := rf.AskedAt(ctx)
+		node, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -178,7 +178,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:
 			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
-		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
+		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(node.At):
 			return c, base.CallOnItsWay(c.Status, string(v))
 		}
 	}
@@ -210,7 +210,7 @@ func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVer
 // the decision is the intent of one.
 func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Caller(ctx)
+		by, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
@@ -243,7 +243,6 @@ func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, dec
 			if err := rf.Commit(ctx, change, cause); err != nil {
 				return err
 			}
-			rf.FlagReceipts(ctx, change)
 		}
 		c = next
 		return nil
@@ -269,7 +268,7 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		if c.Calling() {
 			p, err := rf.Store.Payments.Any(ctx, c.Payment)
 			if err != nil {
-				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := c.Taker(p)
@@ -277,7 +276,7 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		}
 		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := rf.lookAtClaim(ctx, c, may); err != nil {
-				rf.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
 		})
 	}
@@ -301,7 +300,7 @@ func (rf *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err 
 			if mine = c.Calling() && !c.Unanswered(); !mine {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
-			by, err := rf.Caller(ctx)
+			by, err := rf.Store.Hold(ctx)
 			if err != nil {
 				return c, pay.Change{}, err
 			}

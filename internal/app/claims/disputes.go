@@ -124,7 +124,6 @@ func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, erro
 			if err := rf.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
-			rf.FlagReceipts(ctx, change)
 			for _, next := range change.Claims {
 				if next.ID == c.ID {
 					c = next

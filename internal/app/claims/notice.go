@@ -30,21 +30,18 @@ func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) err
 			rf.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return acquiring.NotOurs()
 		}
-		now, err := rf.AskedAt(ctx)
+		node, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
 		notice := n
 		if c.Calling() { // otherwise the notice is compared with the refund's end
-			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
+			notice.Outcome = c.Call.Told(n.Outcome.Asked(), node.At)
 		}
 		_, change := c.ConfirmRefund(p, notice, rf.TimeOf(c.Scope))
 		err = rf.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
-		}
-		if err == nil {
-			rf.FlagReceipts(ctx, change)
 		}
 		return err
 	})

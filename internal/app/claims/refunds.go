@@ -135,7 +135,7 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 	}
 	fixed := n.ID
 	err = base.Again(func() (err error) {
-		if n.Caller, err = rf.Caller(ctx); err != nil {
+		if n.Caller, err = rf.Store.Hold(ctx); err != nil {
 			return err
 		}
 		now := rf.TimeOf(p.Scope)
@@ -215,7 +215,7 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 	if err != nil {
 		return c, err
 	}
-	asked, err := rf.AskedAt(ctx)
+	node, err := rf.Store.Hold(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -231,7 +231,7 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
 		rf.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
-	return rf.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
+	return rf.called(ctx, c, c.Call.Proved(o.Asked(), node.At), view.Cause{})
 }
 
 // refundAccount is the account at which a claim's refund is made.

@@ -84,7 +84,7 @@ func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Lin
 func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
 	listed, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Caller(ctx)
+		by, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}

@@ -99,14 +99,14 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 		return err
 	}
 	if told >= mailsADay {
-		ms.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		ms.Quiet.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	ms.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	ms.Quiet.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 

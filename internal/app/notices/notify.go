@@ -117,11 +117,11 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return acquiring.NotOurs()
 		}
 		notice := notice
-		if read, notice, err = l.provedNotice(ctx, read, notice); err != nil {
+		routes = l.providers.Routes(read)
+		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
 		now := l.TimeOf(read.Scope)
-		routes = l.providers.Routes(read)
 		next, change, err := l.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
@@ -135,7 +135,6 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return err
 		}
 		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
-		l.FlagReceipts(ctx, change)
 		return nil
 	})
 	if err != nil {
@@ -149,24 +148,26 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	return p, events, err
 }
 
-// provedNotice is Base.Proved for a notice.
-func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
+// proved returns the part of a notice's outcome that is proved, and the caller of the payment's next
+// call, zero if none may follow.
+//
+// Errors: store.ErrNoHold.
+func (l *Listener) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
-		return p, n, nil
+		return n.Outcome, pay.Caller{}, nil
 	}
-	now, err := l.AskedAt(ctx)
+	by, err := l.Store.Hold(ctx)
 	if err != nil {
-		return p, n, err
+		return n.Outcome, pay.Caller{}, err
 	}
 	if n.Reference == p.Reference(attempt.Order) {
-		n.Outcome = attempt.Told(n.Outcome.Asked(), now)
+		n.Outcome = attempt.Told(n.Outcome.Asked(), by.At)
 	}
 	if p.Status == pay.Pending {
-		return p, n, nil
+		by = pay.Caller{}
 	}
-	held, err := l.InHand(ctx, p)
-	return held, n, err
+	return n.Outcome, by, nil
 }
 
 // Notifications lists the notices of a payment in the order in which they came. If payment is "",
@@ -282,6 +283,6 @@ func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 			return err
 		}
 	}
-	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	l.Quiet.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
 	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was restored from a copy and may not know this yet: send it again"}
 }

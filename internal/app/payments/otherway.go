@@ -79,7 +79,6 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		if err != nil {
 			return err
 		}
-		ss.FlagReceipts(ctx, change)
 		p = next
 		return nil
 	})

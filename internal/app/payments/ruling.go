@@ -28,7 +28,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
 		return p, "", known(p.Status, r.Word) // whatever its provider says
 	}
-	clock, err := in.AskedAt(ctx)
+	node, err := in.Store.Hold(ctx)
 	if err != nil {
 		return p, "", err
 	}
@@ -46,7 +46,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 	if r.Word.Contradicts(p, o) && !r.Force {
 		return p, o.Kind, base.SaidOtherwise(string(o.Kind), p.Status, string(r.Word))
 	}
-	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(clock) {
+	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(node.At) {
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {

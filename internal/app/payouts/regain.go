@@ -21,7 +21,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	case at.Object != "":
 		return made, change, base.ErrDealtWith
 	}
-	by, err := po.Caller(ctx)
+	by, err := po.Store.Hold(ctx)
 	if err != nil {
 		return made, change, err
 	}
@@ -57,7 +57,7 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 	if err != nil {
 		return false, false, err
 	}
-	by, err := po.Caller(ctx)
+	by, err := po.Store.Hold(ctx)
 	if err != nil {
 		return false, false, err
 	}

@@ -168,10 +168,11 @@ func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regaine
 			}
 			return nil
 		}
-		if p, err = rs.InHand(ctx, p); err != nil {
+		by, err := rs.Store.Hold(ctx)
+		if err != nil {
 			return err
 		}
-		_, change, err := f.Regain(p, order, rs.TimeOf(p.Scope))
+		_, change, err := f.Regain(p, order, by, rs.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}

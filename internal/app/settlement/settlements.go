@@ -60,7 +60,7 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
+			e.Quiet.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -94,11 +94,7 @@ func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error 
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
 func (e *Earnings) lookFrom(s pay.Settlement) time.Time {
-	jumped := false
-	if clocks := e.Clocks.Load(); clocks != nil && !s.Live {
-		_, jumped = (*clocks)[s.Merchant]
-	}
-	if jumped || s.Number == 1 {
+	if e.Moved(s.Scope) || s.Number == 1 {
 		return time.Time{}
 	}
 	return s.PeriodStart.Add(-settleSlack)
@@ -209,7 +205,7 @@ func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
+			e.Quiet.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
