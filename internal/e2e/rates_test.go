@@ -225,13 +225,13 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 }
 
 // inUse reads what the operator sees of a currency.
-func (s *service) inUse(t *testing.T, currency money.Currency) (q pay.Quote) {
+func (s *service) inUse(t *testing.T, currency money.Currency) (q pay.KnownRate) {
 	t.Helper()
 	list, err := s.App.Rates.RateList(ctx)
 	must(t, err)
 	for _, r := range list {
 		if r.Currency == currency {
-			q = r.Quote
+			q = r.KnownRate
 		}
 	}
 	return q

@@ -193,7 +193,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
 		change.Payments = []Payment{next}
 	}
-	change.Receipts, change.Events = told.Receipts, append(told.Events, change.Events...)
+	change.Notices, change.Events = told.Notices, append(told.Events, change.Events...)
 	return next, change
 }
 

@@ -26,7 +26,7 @@ type Change struct {
 	Payments      []Payment
 	Claims        []Claim
 	Files         []File
-	Receipts      []Receipt // notices, each kept once; ErrDuplicate if one is known
+	Notices       []KeptNotice // notices, each kept once; ErrDuplicate if one is known
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor  // ErrInsufficient if one is violated
 	Days          []string        // reserves that it draws on, in addition to a Floor; ErrStale if one is closed
@@ -44,7 +44,7 @@ type Change struct {
 	Clocks        []tenant.Clock
 	Logos         []tenant.Logo   // each kept once
 	Inbox         []hook.Received // deliveries that managed inboxes received
-	Quotes        []Quote         // with their history
+	Quotes        []KnownRate     // with their history
 	Mails         []Mail
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal

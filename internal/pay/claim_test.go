@@ -240,7 +240,7 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 		money.New(c.Local.Minor-1, c.Local.Currency): Mismatched, money.New(c.Local.Minor, "MXN"): Mismatched, c.Local: Applied, {}: Applied,
 	} {
 		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, noon)
-		if got := change.Receipts[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
+		if got := change.Notices[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
 			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
 		}
 	}
@@ -255,17 +255,17 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 	for i, receipts := range []int{1, 0, 0} {
 		next, change := c.Called(p, wrong, now)
 		if next.Status != ClaimPending || !next.Calling() || !next.Unanswered() || next.Call.Ref != "theirs" || !next.DueAt.After(now) ||
-			len(change.Receipts) != receipts || len(change.Transfers)+len(change.Events) != 0 {
-			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Receipts), len(change.Transfers))
+			len(change.Notices) != receipts || len(change.Transfers)+len(change.Events) != 0 {
+			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Notices), len(change.Transfers))
 		}
-		if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), c.Local.String())) {
-			t.Errorf("the receipt is %+v", change.Receipts[0])
+		if receipts > 0 && (change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), c.Local.String())) {
+			t.Errorf("the receipt is %+v", change.Notices[0])
 		}
 		c, now = next, next.DueAt
 	}
 	for _, kind := range []OutcomeKind{Declined, Missing, Errored, Unavailable, Awaiting, Unknown} {
 		next, change := c.Called(p, Outcome{Kind: kind}, now)
-		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Receipts)+len(change.Transfers)+len(change.Events) != 0 {
+		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Notices)+len(change.Transfers)+len(change.Events) != 0 {
 			t.Errorf("%s after it: %s, unanswered %v, due %v", kind, next.Status, next.Unanswered(), next.DueAt)
 		}
 	}

@@ -25,7 +25,7 @@ func (n Notice) Contest(p Payment, claims []Claim, ids [2]string, now time.Time)
 		verdict = Applied
 	}
 	next, change := d.done()
-	change.Receipts = append(change.Receipts, n.receipt(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.receipt(p.ID, verdict, now))
 	return next, change
 }
 
@@ -52,7 +52,7 @@ func (p Payment) proves(n Notice, order int) bool {
 // for the operator once.
 func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
-	var told *Receipt
+	var told *KeptNotice
 	if n != nil {
 		if d.contest(*n, ids) == Mismatched {
 			answer := *n
@@ -76,7 +76,7 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 	}
 	next, change := d.done()
 	if told != nil {
-		change.Receipts = append(change.Receipts, *told)
+		change.Notices = append(change.Notices, *told)
 	}
 	return next, change
 }
@@ -384,7 +384,7 @@ func (d *docket) add(c Change) {
 	}
 	d.change.Transfers = append(d.change.Transfers, c.Transfers...)
 	d.change.Events = append(d.change.Events, c.Events...)
-	d.change.Receipts = append(d.change.Receipts, c.Receipts...)
+	d.change.Notices = append(d.change.Notices, c.Notices...)
 }
 
 // put stores the new value of a claim.

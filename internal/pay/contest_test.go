@@ -97,7 +97,7 @@ func (h *hearing) hear(n Notice, want Verdict) {
 	n.Dispute = n.Ruling == ""
 	_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
 	h.apply(change)
-	if got := change.Receipts[len(change.Receipts)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
+	if got := change.Notices[len(change.Notices)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
 		h.t.Errorf("%+v: verdict %s of %s, want %s", n, got.Verdict, got.ID, want)
 	}
 }
@@ -303,7 +303,7 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 		h.ids += 2
 		_, change := h.claims[0].Heard(h.p, h.claims, n, [2]string{fmt.Sprintf("CLM-%d", h.ids), ""}, h.now)
 		h.apply(change)
-		for _, r := range change.Receipts {
+		for _, r := range change.Notices {
 			if r.Verdict != Mismatched {
 				t.Errorf("an answer left the receipt %+v", r)
 			}

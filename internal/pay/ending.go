@@ -136,7 +136,7 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 // found books the money of a payment that had ended, which a query found.
 func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
-	change.Receipts = []Receipt{p.answered(attempt, o, Late, now)}
+	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
 	return next, change
 }
 
@@ -167,7 +167,7 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	}
 	_, told := p.written(from, now).event(hook.PaymentAttention, from.Status, now)
 	p.Sequence = told.Sequence
-	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
+	return p, Change{Notices: []KeptNotice{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
 
 // Word is the operator's finding about a payment or a withdrawal for which no provider reports the
@@ -248,7 +248,7 @@ func (o Outcome) Denies(p Payment, order int, now time.Time) (Change, bool) {
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
 		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
-	return Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}, true
+	return Change{Notices: []KeptNotice{told.receipt(p.ID, Mismatched, now)}}, true
 }
 
 // Ended applies the operator's decision on an inquiry whose refund is under way and whose provider

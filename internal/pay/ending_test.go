@@ -61,7 +61,7 @@ func TestStraysAreBounded(t *testing.T) {
 	told, receipts := 0, 0
 	for i := range int64(3 * maxStrays) {
 		next, change := p.Resolve(Outcome{Kind: Approved, Local: money.New(i+1, money.BRL)}, routes, noon)
-		told, receipts, p = told+len(change.Events), receipts+len(change.Receipts), next
+		told, receipts, p = told+len(change.Events), receipts+len(change.Notices), next
 	}
 	if len(p.Strays) != maxStrays || told != maxStrays || receipts != maxStrays {
 		t.Errorf("%d strays, %d events and %d receipts, want %d of each", len(p.Strays), told, receipts, maxStrays)

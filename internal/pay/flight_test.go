@@ -54,8 +54,8 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 		t.Fatalf("the last call was refused: the refund is %s", refused.Status)
 	}
 	_, change := refused.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
-	if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
-		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Receipts)
+	if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
+		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Notices)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	_, answered := refused.Answered(p, first, made, noon)
 	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, noon)
 	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
-		if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
+		if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
 			t.Errorf("%s: it was made, and that wrote %+v", what, change)
 		}
 	}

@@ -62,7 +62,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 			t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.told[e.Object])
 		}
 	}
-	for _, r := range c.Receipts { // a repeated one would make the whole change fail
+	for _, r := range c.Notices { // a repeated one would make the whole change fail
 		if l.kept[r.ID] {
 			t.Fatalf("receipt %q is written twice\n%s", r.ID, next)
 		}
@@ -231,7 +231,7 @@ func (l *life) contest(t *rapid.T) {
 	}
 	next, change := n.Contest(l.p, claims, [2]string{l.id(), l.id()}, l.now)
 	l.apply(t, next, change)
-	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
+	if verdict := change.Notices[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
 		t.Fatalf("an ignored notice moved money: %v", change.Transfers)
 	}
 }

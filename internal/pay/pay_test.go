@@ -64,8 +64,8 @@ func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
 		t.Errorf("the merchant got %d, want %d", got, p.net())
 	}
 	again, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
-	if len(change.Transfers) != 0 || change.Receipts[0].Verdict != Ignored || again.Version != p.Version {
-		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Receipts[0].Verdict, len(change.Transfers))
+	if len(change.Transfers) != 0 || change.Notices[0].Verdict != Ignored || again.Version != p.Version {
+		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Notices[0].Verdict, len(change.Transfers))
 	}
 }
 
@@ -207,8 +207,8 @@ func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
 	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}
 	p, change := p.Confirm(n, routes, "CLM-9", noon.Add(26*time.Hour))
-	if p.Status != Expired || change.Receipts[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
-		t.Fatalf("late money: %s, %+v", p, change.Receipts)
+	if p.Status != Expired || change.Notices[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
+		t.Fatalf("late money: %s, %+v", p, change.Notices)
 	}
 	if got := change.Transfers[0].Amount(ledger.Suspense); got != p.Price.Amount.Minor {
 		t.Errorf("suspense got %d, want %d", got, p.Price.Amount.Minor)
@@ -224,8 +224,8 @@ func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
 	for _, paid := range []money.Amount{money.New(p.Price.Local.Minor-1, money.BRL), money.New(p.Price.Local.Minor, money.USD)} {
 		next, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
-		if next.Status != Pending || change.Receipts[0].Verdict != Mismatched || len(change.Transfers) != 0 {
-			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Receipts[0].Verdict)
+		if next.Status != Pending || change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
+			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Notices[0].Verdict)
 		}
 	}
 }
@@ -243,14 +243,14 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 		wrong := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, money.BRL)}
 		for i, receipts := range []int{1, 0} {
 			next, change := p.Resolve(wrong, routes, noon)
-			if next.Status != from || len(change.Receipts) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
+			if next.Status != from || len(change.Notices) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
 				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
 			}
 			if at := next.DueAt.Sub(noon); at != sweepEvery {
 				t.Errorf("answer %d: it is queried again after %s", i+1, at)
 			}
-			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Price.Local.String())) {
-				t.Errorf("answer %d: the receipt is %+v", i+1, change.Receipts[0])
+			if receipts > 0 && (change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), p.Price.Local.String())) {
+				t.Errorf("answer %d: the receipt is %+v", i+1, change.Notices[0])
 			}
 			p = next
 		}

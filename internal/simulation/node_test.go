@@ -365,8 +365,8 @@ func rowsOf(c *pay.Change) string {
 	for i := range c.Claims {
 		fmt.Fprintf(&b, " %s/%d %s", c.Claims[i].ID, c.Claims[i].Version, c.Claims[i].Status)
 	}
-	for i := range c.Receipts {
-		b.WriteString(" " + c.Receipts[i].ID)
+	for i := range c.Notices {
+		b.WriteString(" " + c.Notices[i].ID)
 	}
 	for i := range c.Withdrawals {
 		fmt.Fprintf(&b, " %s/%d %s", c.Withdrawals[i].ID, c.Withdrawals[i].Version, c.Withdrawals[i].Status)

@@ -191,11 +191,11 @@ func TestDisputeIsOpenedOnce(t *testing.T) {
 		if err := s.Commit(ctx, two); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the other node: %v, want ErrStale", err)
 		}
-		two.Payments, two.Receipts, two.Transfers, two.Events = nil, nil, nil, nil
+		two.Payments, two.Notices, two.Transfers, two.Events = nil, nil, nil, nil
 		if err := s.Commit(ctx, two); err == nil {
 			t.Error("a second claim of one dispute was written, past the payment's version")
 		}
-		if n := contest(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1"}); len(n.Claims) != 0 || n.Receipts[0].Verdict != pay.Ignored {
+		if n := contest(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1"}); len(n.Claims) != 0 || n.Notices[0].Verdict != pay.Ignored {
 			t.Errorf("decided again it opens %v", n.Claims)
 		}
 	})

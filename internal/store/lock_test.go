@@ -53,7 +53,7 @@ func TestNobodyWaitsForAnothersLock(t *testing.T) {
 }
 
 func receipt(id string) pay.Change {
-	return pay.Change{Receipts: []pay.Receipt{{ID: id, Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}
+	return pay.Change{Notices: []pay.KeptNotice{{ID: id, Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}
 }
 
 // A change that comes while both committers write waits, once one of them is free, for no

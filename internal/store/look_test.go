@@ -66,7 +66,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			m.Version, m.Name = version, name
 			return pay.Change{Merchants: []tenant.Merchant{m}}
 		}
-		receipt := pay.Change{Receipts: []pay.Receipt{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
+		receipt := pay.Change{Notices: []pay.KeptNotice{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
 		for _, err := range flush(moved(1, "one"), keyed("a"), receipt) {
 			if err != nil {
 				t.Fatal(err)

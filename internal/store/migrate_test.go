@@ -244,7 +244,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 			// The provider's word on it is of the claim that there is.
 			p.Stored = p.Status
 			_, change := pay.Notice{ID: "n", Account: "one", Reference: p.Reference(1), DisputeID: "dp_1", Ruling: pay.DisputeLost}.Contest(p, claims, [2]string{"CLM-new"}, at)
-			verdict, opened := change.Receipts[0].Verdict, len(change.Claims) > 0 && change.Claims[0].ID == "CLM-new"
+			verdict, opened := change.Notices[0].Verdict, len(change.Claims) > 0 && change.Claims[0].ID == "CLM-new"
 			if id == "B" && verdict != pay.Ignored || id != "B" && verdict != pay.Applied || opened != (id == "C") {
 				t.Errorf("claim %s, and it is lost: %s, %+v", id, verdict, change.Claims)
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 // misfit is a payment of a scope and so many notices that did not fit it.
-func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.Receipt {
+func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.KeptNotice {
 	t.Helper()
 	rate, err := money.ParseRate("1")
 	if err != nil {
@@ -30,15 +30,15 @@ func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.St
 	}
 	change := pay.Change{Payments: []pay.Payment{p}}
 	for i := range notices {
-		change.Receipts = append(change.Receipts, pay.Receipt{
+		change.Notices = append(change.Notices, pay.KeptNotice{
 			ID: fmt.Sprintf("one/%s-%d", id, i), Account: "one", Payment: p.ID, Verdict: pay.Mismatched, Body: []byte("{}"), At: at.Add(time.Duration(i) * time.Minute),
 		})
 	}
-	change.Receipts = append(change.Receipts, pay.Receipt{ID: "one/fits-" + id, Account: "one", Payment: p.ID, Verdict: pay.Applied, Body: []byte("{}"), At: at})
+	change.Notices = append(change.Notices, pay.KeptNotice{ID: "one/fits-" + id, Account: "one", Payment: p.ID, Verdict: pay.Applied, Body: []byte("{}"), At: at})
 	if err := s.Commit(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
-	return change.Receipts[:notices]
+	return change.Notices[:notices]
 }
 
 // A balance warns of the merchant's own notices, of its environment, that the
@@ -58,7 +58,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
 		is := func(scope tenant.Scope, want payments.Mismatched) {
 			t.Helper()
-			if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got != want {
+			if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
 			}
 		}
@@ -67,7 +67,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		is(other, payments.Mismatched{Count: 3, Since: open[0].At, USD: 9})
 		is(tenant.Scope{Merchant: "mer_3"}, payments.Mismatched{})
 
-		for _, r := range []pay.Receipt{open[0], second[0]} {
+		for _, r := range []pay.KeptNotice{open[0], second[0]} {
 			change, err := r.Close("seen to", r.At.Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			}
 		}
 		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
-		if list, err := s.Receipts.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
+		if list, err := s.Notices.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
 			t.Errorf("the operator sees %d open ones (%v), want 5", len(list), err)
 		}
 		broken := func() (found []string) {
@@ -218,10 +218,10 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
 			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
 		}
-		if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
+		if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
 			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
 		}
-		if found, err := s.Receipts.Unclosed(ctx, 10); err != nil || len(found) != 2 {
+		if found, err := s.Notices.Unclosed(ctx, 10); err != nil || len(found) != 2 {
 			t.Errorf("the operator sees %d (%v), want 2", len(found), err)
 		}
 	})

@@ -37,7 +37,7 @@ func (ps *Providers) PayoutNotices(ctx context.Context, account string, listener
 		return list, err
 	}
 	now := ps.Now()
-	for _, f := range ps.Desks.Load().ByID[account].Before {
+	for _, f := range ps.Connectors.Load().ByID[account].Before {
 		past, ok := f.Payouts.(provider.PayoutListener)
 		if !ok || !now.Before(f.Until) {
 			continue

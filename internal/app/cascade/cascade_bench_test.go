@@ -34,7 +34,7 @@ func cascades(b *testing.B, order routing.Order) {
 	rail := acquirer.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
 		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
 	fee := money.Fee{Bps: 250, Flat: 10}
-	d := &acquiring.Desks{ByID: map[string]acquiring.Desk{}}
+	d := &acquiring.Connectors{ByID: map[string]acquiring.Connector{}}
 	for i := range 3 {
 		account := acquirer.Account{
 			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: acquirer.AccountEnabled, Priority: i, Rails: []string{rail.Key},
@@ -44,7 +44,7 @@ func cascades(b *testing.B, order routing.Order) {
 	}
 	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
 	a := acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails)
-	a.Desks.Store(d)
+	a.Connectors.Store(d)
 	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),

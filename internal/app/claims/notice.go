@@ -12,7 +12,7 @@ import (
 )
 
 // Told applies a provider's notice about a refund.
-func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
 		return acquiring.NotOurs()

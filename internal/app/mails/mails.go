@@ -47,13 +47,13 @@ type mailTally map[MailOutcome]*atomic.Int64
 type Mails struct {
 	*base.Base
 	mailer  *mail.Sender // nil: no e-mails are sent
-	letters *letter.Desk
+	letters *letter.Writer
 	tries   mailTally
 }
 
 // NewMails returns the Mails of a service. mailer is nil if it sends none.
 func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
-	letters, err := letter.NewDesk(b.CheckoutURL)
+	letters, err := letter.NewWriter(b.CheckoutURL)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // Errors: transaction_not_found; conflict_state if it is not pending, or if the shopper paid first;
 // service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
 // the charge has ended.
-func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
+func (in *Payments) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Failure.Canceled() {
 		return before, err
@@ -46,7 +46,7 @@ func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cau
 // meanwhile is returned.
 //
 // Errors: conflict_state.
-func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
 		if p.Failure.Canceled() {

@@ -19,9 +19,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Intake creates the payments that merchants ask for, and ends them for the merchant or the
+// Payments creates the payments that merchants ask for, and ends them for the merchant or the
 // operator.
-type Intake struct {
+type Payments struct {
 	*base.Base
 	offer
 }
@@ -34,9 +34,9 @@ type offer struct {
 	cascade   *cascade.Cascade
 }
 
-// NewIntake returns the Intake of a service.
-func NewIntake(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Intake {
-	return &Intake{b, offer{rates, providers, methods, c}}
+// NewPayments returns the Intake of a service.
+func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
+	return &Payments{b, offer{rates, providers, methods, c}}
 }
 
 // NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and
@@ -64,7 +64,7 @@ type NewPayment struct {
 //
 // The error says why the shopper cannot go on. The payment may exist all the same
 // (details.transactionId).
-func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
@@ -113,7 +113,7 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written
 // yet.
-func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark string, now time.Time) (pay.Payment, error) {
+func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark string, now time.Time) (pay.Payment, error) {
 	merchant, _, err := in.Tenant(ctx, by)
 	if err != nil {
 		return pay.Payment{}, err

@@ -16,7 +16,7 @@ import (
 //
 // Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
-func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (in *Payments) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments.Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
@@ -77,6 +77,6 @@ func known(from pay.Status, w pay.Word) error {
 }
 
 // Unsure lists payments with an unknown outcome, oldest first, for the operator.
-func (in *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+func (in *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return in.Store.Payments.Unsure(ctx, limit)
 }

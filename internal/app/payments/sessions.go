@@ -336,7 +336,7 @@ type Choice struct {
 // fails later leaves the session locked (CHK-9). An error before that leaves it open.
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed, and those of
-// Intake.Create.
+// Payments.Create.
 func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment

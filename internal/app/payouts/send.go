@@ -232,14 +232,14 @@ type Payouts struct {
 	*base.Base
 	rates     *acquiring.Rates
 	providers *acquiring.Providers
-	to        *Destinations
+	to        *Wallets
 	config    PayoutsConfig
 	floats    *Floats
 	lanes     *acquiring.Lanes // queries to payout accounts; they have limits of their own
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, floats *Floats, c PayoutsConfig) *Payouts {
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
 	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 

@@ -29,13 +29,13 @@ type Sandbox struct {
 	*base.Base
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
-	refunds   *claims.Refunds
-	listener  *notices.Listener
+	refunds   *claims.Claims
+	listener  *notices.Notices
 	simulated map[string]provider.Provider // by account
 }
 
 // NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, listener *notices.Listener, simulated map[string]provider.Provider) *Sandbox {
+func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
 	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 
