@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The operator lists what nobody knows, and ends it while the server runs.
+// The operator lists payments with an unknown outcome, and resolves them while the server runs.
 func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
@@ -16,7 +16,7 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 		if out, log, code := u.run(t, "payment", "list", "--database", database); code != 0 || out != "every outcome is known\n" {
 			t.Errorf("payment list: exit %d\n%s%s", code, out, log)
 		}
-		// The simulated provider charges and does not answer; it is asked half a minute later.
+		// The simulated provider charges and does not answer; it is queried half a minute later.
 		status, reply := s.call("POST", "/payments", key, `{"amount":10.96,"paymentMethodId":"sbx_card"}`, nil)
 		if status != http.StatusCreated || text(reply, "status") != "processing" {
 			t.Fatalf("create: %d %v", status, reply)
@@ -52,7 +52,7 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 	})
 }
 
-// What the alerts tell the operator to run is there.
+// The commands that the alerts name exist.
 func TestAlertsNameCommandsThatThereAre(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
