@@ -86,7 +86,7 @@ func TestClaimMatrix(t *testing.T) {
 						}
 					}
 					if got != want {
-						t.Errorf("%s of a %s that is %s gives %s, want %s", v, kind, status, got, want)
+						t.Errorf("%s of a %s that is %s returns %s, want %s", v, kind, status, got, want)
 					}
 					if err == nil && next.Status.Terminal() {
 						checkResolved(t, c, next, change)
@@ -270,7 +270,7 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 		}
 	}
 	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
-		t.Errorf("once the amount fits: %s", c.Status)
+		t.Errorf("when the amount fits: %s", c.Status)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
 	if p.Status != Pending || !p.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
-		t.Errorf("once it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
+		t.Errorf("when it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
 	}
 }
 

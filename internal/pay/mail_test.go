@@ -61,13 +61,13 @@ func TestMailIsTriedForTwoDays(t *testing.T) {
 	}
 	sent, _ := fresh.Sent(written)
 	refused, _ := fresh.Refused(written)
-	late, _ := fresh.Retry(written.Add(100 * time.Hour)) // the service was away
+	late, _ := fresh.Retry(written.Add(100 * time.Hour)) // the service was down
 	for name, c := range map[string]struct {
 		of   pay.Mail
 		want pay.MailStatus
 	}{"given up": {m, pay.MailFailed}, "sent": {sent, pay.MailSent}, "refused": {refused, pay.MailFailed}, "late": {late, pay.MailFailed}} {
 		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.About != (pay.WalletNotice{}) || c.of.Version != int64(c.of.Tries)+1 {
-			t.Errorf("%s: %+v, want it %s, with no time and nothing to tell", name, c.of, c.want)
+			t.Errorf("%s: %+v, want it %s, without a time and a text", name, c.of, c.want)
 		}
 	}
 }
