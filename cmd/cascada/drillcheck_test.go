@@ -41,7 +41,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 		for _, args := range [][]string{{"check"}, {"check", "--state", state}, {"seal", "head"}} {
 			for _, address := range []string{other, database} {
 				if address == database && args[0] == "check" && len(args) > 1 {
-					continue // its heads are from the standby, which may be behind
+					continue // its state file belongs to the standby
 				}
 				checks++
 				if out, log, code := k.user.run(t, append(args, "--database", address)...); code != 0 {
