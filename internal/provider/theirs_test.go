@@ -29,7 +29,7 @@ func TestTextTakesStringsAndNumbersAndNothingElse(t *testing.T) {
 	}
 }
 
-// A code that was changed on its way is no code; a name may lose a letter.
+// A changed code is not a code; a name may lose a letter.
 func TestCodesAreExactAndNamesPrintable(t *testing.T) {
 	for in, want := range map[string][2]string{
 		" 0002 ": {"0002", " 0002 "}, "00\x0002": {"", "0002"}, "José\u00a0Pérez": {"José\u00a0Pérez", "JoséPérez"},
@@ -59,7 +59,7 @@ func TestWhereAShopperMayBeSent(t *testing.T) {
 		"https://x.test/é", "https://x.test/" + strings.Repeat("a", 5000), " https://x.test/",
 	} {
 		if provider.Link(bad) != "" {
-			t.Errorf("a shopper may be sent to %q", bad)
+			t.Errorf("shoppers may be sent to %q", bad)
 		}
 	}
 }
