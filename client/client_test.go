@@ -161,7 +161,7 @@ func TestARepeatWithTheSameKeyGetsTheFirstReply(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatToActOn(t *testing.T) {
+func TestErrorsHaveTheirDetails(t *testing.T) {
 	api, ctx := shop(t), t.Context()
 	_, err := api.CreatePayment(ctx, client.NewPayment{PaymentMethodID: "sbx_card"})
 	if e := refused(t, err, client.CodeMissingField, http.StatusBadRequest); e.Param != "amount" || e.Type != "invalid_request_error" {

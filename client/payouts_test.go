@@ -48,7 +48,7 @@ func TestAWalletIsAddedAndWithdrawnTo(t *testing.T) {
 	}
 }
 
-func TestAVerificationIsPlayed(t *testing.T) {
+func TestAVerificationIsSimulated(t *testing.T) {
 	api, ctx := shop(t), t.Context()
 	n := client.NewVerification{Level: "basic", SubjectType: "individual", ReturnURL: "https://shop.example/back"}
 	v, err := api.StartVerification(ctx, n)

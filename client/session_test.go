@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-func TestEachKindOfCredentialReachesWhatItMay(t *testing.T) {
+func TestEachKindOfCredentialReachesItsOperations(t *testing.T) {
 	s, keys := service(t, nil)
 	ctx := t.Context()
 	cases := []struct {
@@ -121,7 +121,7 @@ func TestManyCallsAtOnceShareOneLogin(t *testing.T) {
 	}
 }
 
-func TestAnEndingTokenIsRefreshedAndElseTheKeysAreUsedAgain(t *testing.T) {
+func TestTokensAreRefreshedOrMadeWithTheKeys(t *testing.T) {
 	cases := []struct {
 		refuse           bool
 		first, refreshed int64
@@ -146,7 +146,7 @@ func TestAnEndingTokenIsRefreshedAndElseTheKeysAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestWhoeverWaitsForALoginMayGiveUp(t *testing.T) {
+func TestWaitingForALoginCanBeCanceled(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}

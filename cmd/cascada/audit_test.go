@@ -49,7 +49,7 @@ func TestAuditNamesTheOperator(t *testing.T) {
 }
 
 // An operator can make sure that nobody cut the chains.
-func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
+func TestKeptHeadsProveTheChains(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)

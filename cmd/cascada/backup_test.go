@@ -12,7 +12,7 @@ import (
 
 // Root restores a database that another user serves, as with the package: that user must be able to
 // open the database, its key and its lock.
-func TestRestoreByRootGivesTheFilesToWhoServesThem(t *testing.T) {
+func TestRestoreByRootGivesFilesToTheServiceUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can change the owner of files")
 	}

@@ -228,7 +228,7 @@ func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
 	}
 }
 
-func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
+func TestMasterKeyFileIsOnlyForItsOwner(t *testing.T) {
 	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
@@ -256,7 +256,7 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 }
 
 // One command prints the story of any object, by its id.
-func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
+func TestStoryFollowsTheKindOfID(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t)
@@ -369,7 +369,7 @@ func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 }
 
 // A new key would be taken for the missing one.
-func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
+func TestLostKeyFileIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
@@ -394,7 +394,7 @@ func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatIsBroken(t *testing.T) {
+func TestCheckReportsABrokenBalance(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)

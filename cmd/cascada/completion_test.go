@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWordsThatMayComeNext(t *testing.T) {
+func TestCompletionOffersTheNextWords(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Check the settings, and print the values that serve would use: from the defaults, the file, credentials and the environment. Secrets are not shown. Exits with 1 if serve would refuse to start."`
+	Check configCheckCmd `cmd:"" help:"Check the settings, and print the values that serve would use: from the defaults, the file, credentials and the environment. Secrets are not shown. The exit code is 1 if serve would refuse to start."`
 }
 
 type configCheckCmd struct {

@@ -38,7 +38,7 @@ func plainUser(t testing.TB) user {
 }
 
 // A flag wins over the environment, that over the file, and that over the default, in every command.
-func TestTheNearestSettingCounts(t *testing.T) {
+func TestFlagWinsOverEnvironmentOverFile(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
 	file := u.write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: sqlite:"+u.dir+"/file.db\nmetrics: 127.0.0.1:0\nrate-limit-tiers: {starter: 5, trusted: 9}\ntrusted-proxies: [10.0.0.0/8, \"::1/128\"]\nprove-webhooks: true\nrouting: least_cost\nretain-shoppers: 7\n")

@@ -13,7 +13,7 @@ import (
 
 // Loopback may be a developer's machine, or services behind a proxy on the same host: only the
 // operator knows.
-func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
+func TestLoopbackWebhooksNeedAFlag(t *testing.T) {
 	t.Parallel()
 	const variable = "CASCADA_ALLOW_PRIVATE_WEBHOOKS"
 	const hook = `{"events":["*"],"url":"http://127.0.0.1:9/"}`
@@ -49,7 +49,7 @@ func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
 }
 
 // Files with keys, shoppers' names and money are only for the service's own user.
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilesAreOnlyForTheOwner(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	s := u.serve(t)

@@ -63,7 +63,7 @@ func grown(looks []look) (names []string) {
 }
 
 // grown finds what grows with every payment, but not what fills once or jumps for a moment.
-func TestASoakFindsWhatGrows(t *testing.T) {
+func TestSoakFindsGrowth(t *testing.T) {
 	t.Parallel()
 	steady := look{150e6, 90, 120, 40e6}
 	var fills, jumps, leaks, drops []look

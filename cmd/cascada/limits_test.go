@@ -28,7 +28,7 @@ func (s *server) limit(t *testing.T, path, key string) (int, string) {
 	return reply.StatusCode, reply.Header.Get("RateLimit-Limit")
 }
 
-func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
+func TestLimitsAreOnByDefault(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	const lifted = "rate limits are off"

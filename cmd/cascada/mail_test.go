@@ -46,7 +46,7 @@ func TestServeSendsEmails(t *testing.T) {
 }
 
 // A public service without a mail server warns of that once.
-func TestServeWarnsWhereItSendsNoEmails(t *testing.T) {
+func TestServeWarnsIfItSendsNoEmails(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]int{"https://pay.example.com": 1, "http://127.0.0.1:8080": 0} {
 		s := newUser(t).serve(t, "--public-url", public)

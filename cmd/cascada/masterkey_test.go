@@ -129,7 +129,7 @@ func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
 }
 
 // Everybody on the machine can read the arguments of a program.
-func TestSecretsAreNoArguments(t *testing.T) {
+func TestSecretsAreNotArguments(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.does(t, "migrate")

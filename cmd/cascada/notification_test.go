@@ -9,7 +9,7 @@ import (
 
 // The operator finds a notification that does not fit its payment, and closes it while
 // the server runs.
-func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
+func TestOperatorClosesNotificationsThatDoNotFit(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t, "--sandbox-fault", "sandbox-1=wrong_amount")

@@ -95,7 +95,7 @@ func (s *server) tells(t *testing.T, method, token, path, body, forwardedFor str
 }
 
 // The log and the audit log have the same address, with and without rate limits.
-func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
+func TestOperatorsAddressComesFromTheProxy(t *testing.T) {
 	t.Parallel()
 	for _, limits := range []string{"on", "off"} {
 		u := plainly(t, "sqlite:cascada.db").with("CASCADA_RATE_LIMIT=" + limits)
@@ -122,7 +122,7 @@ func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
 }
 
 // --json and the admin API have the same shape.
-func TestAdminAPIIsServedWhereItIsWanted(t *testing.T) {
+func TestAdminAPIIsServedAtItsAddress(t *testing.T) {
 	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	s := u.serve(t, "--admin", "127.0.0.1:0")

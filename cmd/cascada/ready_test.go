@@ -88,7 +88,7 @@ func TestServeWaitsForItsDatabase(t *testing.T) {
 
 // A server that does not accept writes yet, such as a standby before its promotion, is waited for like one that
 // does not answer, and no master key is left behind.
-func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
+func TestServeWaitsForAServerThatAcceptsWrites(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
 	db, err := sql.Open("pgx", dbtest.Address(database))
@@ -121,7 +121,7 @@ func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
 }
 
 // A primary whose synchronous standby has failed accepts no commit, without an error: the node is not ready.
-func TestStandbyThatIsGoneIsTold(t *testing.T) {
+func TestFailedStandbyMakesTheNodeNotReady(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
 	standby := database.Standby()

@@ -12,7 +12,7 @@ import (
 
 // A restore that is killed between two of its steps leaves no database, not an empty or an older one.
 // No service starts then, and the next restore completes it.
-func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
+func TestInterruptedRestoreIsCompleted(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	database := dbtest.SQLite(t)
@@ -91,7 +91,7 @@ func TestEmptyBackupIsRefused(t *testing.T) {
 }
 
 // An unencrypted copy that a killed backup left behind is removed by the next backup.
-func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestBackupRemovesLeftoversOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	database := dbtest.SQLite(t)

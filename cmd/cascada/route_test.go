@@ -107,7 +107,7 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 	})
 }
 
-func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
+func TestRoutingMistakesAreReportedBeforeAnyChange(t *testing.T) {
 	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	u.does(t, "merchant", "create", "--name", "Acme", "--email", "a@example.com")

@@ -8,7 +8,7 @@ import (
 )
 
 // The operator lists payments with an unknown outcome, and resolves them while the server runs.
-func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
+func TestOperatorResolvesUnknownOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
@@ -53,7 +53,7 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 }
 
 // The commands that the alerts name exist.
-func TestAlertsNameCommandsThatThereAre(t *testing.T) {
+func TestAlertsNameExistingCommands(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	file, err := os.ReadFile("../../docs/alerts.yml")

@@ -225,7 +225,7 @@ func TestCoreIsPure(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEdgesAskForTheTime(t *testing.T) {
+func TestOnlyTheEdgesReadTheTime(t *testing.T) {
 	asked := map[string]bool{}
 	for _, s := range sources(t, false) {
 		places := asksTheTime(s)
@@ -342,7 +342,7 @@ func hidden(d *ast.FuncDecl) bool {
 	return ok && !name.IsExported() || slices.Contains([]string{"Error", "Unwrap", "String", "Run"}, d.Name.Name)
 }
 
-func TestFilesAndFunctionsFitAReader(t *testing.T) {
+func TestFilesAndFunctionsStayShort(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t, true) {
 		if lines := s.set.File(s.file.Pos()).LineCount() - 1; lines > fileLimit { // the last line is empty

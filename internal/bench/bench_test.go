@@ -49,7 +49,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 	return s, c
 }
 
-func TestARunCountsWhatTheServiceTook(t *testing.T) {
+func TestRunCountsAcceptedPayments(t *testing.T) {
 	for _, merchants := range []int{1, 7} {
 		s, c := running(t, merchants)
 		for _, auth := range []Auth{Token, Key} {
@@ -118,7 +118,7 @@ func subscriptions(t *testing.T, c Config) (n int64) {
 	return n
 }
 
-func TestWhatIsNotTakenIsAnError(t *testing.T) {
+func TestRefusedPaymentsAreErrors(t *testing.T) {
 	_, c := running(t, 2)
 	c.Warmup, c.Duration = 0, 100*time.Millisecond
 	cases := []struct{ method, amount, reason, status string }{
@@ -146,7 +146,7 @@ func TestWhatIsNotTakenIsAnError(t *testing.T) {
 	}
 }
 
-func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
+func TestDeadAndSlowEndpointsAreNotCounted(t *testing.T) {
 	_, c := running(t, 10)
 	c.Webhooks, c.Rate, c.DeadPercent, c.SlowPercent = true, 200, 20, 10
 	r, err := Run(t.Context(), c)
@@ -167,7 +167,7 @@ func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
 }
 
 // The progress adds up to the result, and every signature was verified.
-func TestARunTellsHowItGoes(t *testing.T) {
+func TestRunReportsItsProgress(t *testing.T) {
 	_, c := running(t, 2)
 	c.Webhooks, c.VerifyAll, c.Rate, c.ProgressEvery = true, true, 200, 50*time.Millisecond
 	var told []Progress
@@ -199,7 +199,7 @@ func TestARunTellsHowItGoes(t *testing.T) {
 	}
 }
 
-func TestAServerThatGoesAwayIsTold(t *testing.T) {
+func TestLostServerIsReported(t *testing.T) {
 	s, c := started(t, 1)
 	c.Duration, c.ProgressEvery = 3*time.Second, 10*time.Millisecond
 	stopped, once := make(chan struct{}), new(sync.Once)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestTerminalObeysNobody(t *testing.T) {
+func TestTerminalOutputIsSafe(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext\n":                     "plain\ttext\n",
 		"Ação, 日本, 😀":                       "Ação, 日本, 😀",

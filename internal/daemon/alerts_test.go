@@ -156,7 +156,7 @@ func (t told) wrong(expr string) (wrong []string, metrics int) {
 
 // Every alert uses existing metrics, with existing labels and values; the runbook says what to do; and
 // every kind of thing that stays open has an alert.
-func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
+func TestAlertsUseExistingMetrics(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/RUNBOOK.md")
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func readAlerts(t *testing.T) (file alerts) {
 }
 
 // wrong finds what is wrong with an expression.
-func TestAnAlertAboutNothingIsFound(t *testing.T) {
+func TestAlertsWithUnknownMetricsAreFound(t *testing.T) {
 	for expr, want := range map[string]string{
 		`max(cascada_gone) > 0`:                                                                 "there is no metric cascada_gone",
 		`cascada_http_request_seconds > 1`:                                                      "there is no metric cascada_http_request_seconds",
@@ -261,7 +261,7 @@ type dashboard struct {
 }
 
 // Every panel of the dashboard shows existing metrics.
-func TestDashboardShowsMetricsThatThereAre(t *testing.T) {
+func TestDashboardShowsExistingMetrics(t *testing.T) {
 	text, err := os.ReadFile("../../docs/grafana.json")
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func seconds(list ...int) (after []time.Duration) {
 }
 
 // The last account of the cascade needs no budget to be the last.
-func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
+func TestStopIsRecordedOnlyIfAnAccountWasLeft(t *testing.T) {
 	p := sent(t, cardRail(), 1000)
 	c := Cascade{Routes: routes.Routes[:1], Budget: Budget{Attempts: 1}}
 	p, _ = p.Resolve(Outcome{Kind: Unavailable}, c, noon)
@@ -67,7 +67,7 @@ func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
 }
 
 // An account's health is judged by the result of its call, not by a later result.
-func TestAttemptKeepsWhatItsCallSaid(t *testing.T) {
+func TestAttemptKeepsTheResultOfItsCall(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	if _, _, ok := p.Attempts[0].Called(); ok {
 		t.Error("a running call has a result")

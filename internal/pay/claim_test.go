@@ -192,7 +192,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 }
 
 // A refund never ends without the provider's answer, and is never requested twice.
-func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
+func TestUnknownRefundIsQueriedNotRepeated(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	if c.Reference() != "1-1" || !c.Unanswered() || c.DueAt != noon.Add(callLease) {
 		t.Fatalf("the intent: reference %s, state %s, due %v", c.Reference(), c.Call.State, c.DueAt)
@@ -276,7 +276,7 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 
 // A refund that the provider refuses returns its money to the merchant, and its amount to what can
 // be refunded. The status is terminal and stays.
-func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
+func TestRefusedRefundCanBeRequestedAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
 	p = change.Payments[0]

@@ -277,7 +277,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 }
 
 // An open dispute takes the deadline, stage and review from later notices.
-func TestOpenDisputeGoesOn(t *testing.T) {
+func TestOpenDisputeContinues(t *testing.T) {
 	h := completed(t)
 	h.hear(Notice{DisputeID: "a", Stage: "NOTIFICATION", RespondBy: noon.Add(3 * day)}, Applied)
 	h.hear(Notice{DisputeID: "a", Stage: "CHARGEBACK", RespondBy: noon.Add(5 * day), Network: "10.4"}, Applied)

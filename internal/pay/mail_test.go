@@ -11,7 +11,7 @@ import (
 // written is the time of these tests' e-mails.
 var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
-func TestMailTellsOfProductionWalletsAlone(t *testing.T) {
+func TestOnlyProductionWalletsCauseMail(t *testing.T) {
 	merchant := tenant.Merchant{ID: "mer_1", Name: "Acme", Email: " ops@acme.example ", Language: tenant.Spanish}
 	w := pay.Wallet{ID: "wal_abc", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
 	w, _ = w.Open(24*time.Hour, nil, nil, written)

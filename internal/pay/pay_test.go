@@ -100,7 +100,7 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 }
 
 // The merchant sees how long the provider took, without the shopper's time.
-func TestTraceTellsHowLongTheCallTook(t *testing.T) {
+func TestTraceShowsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
 	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))

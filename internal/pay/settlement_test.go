@@ -325,7 +325,7 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 
 // A batch that collected only unlisted lines is due again at once. Otherwise a payment that is old
 // enough a moment later would wait for another delay.
-func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
+func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	o := order(t, cardRail(), 10000)
 	p, err := Create(o, noon)
 	if err != nil {

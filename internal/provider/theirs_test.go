@@ -83,7 +83,7 @@ func TestMajorUnitsAreExact(t *testing.T) {
 	}
 }
 
-func TestAWordThatNobodyKnowsIsToldOf(t *testing.T) {
+func TestUnknownWordsAreReported(t *testing.T) {
 	var told []string
 	a := provider.Account{Unmapped: func(word string) { told = append(told, word) }}
 	table := provider.Declines{"51": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "no"), "91": provider.Soft("", "down", "no")}
@@ -102,7 +102,7 @@ func TestAWordThatNobodyKnowsIsToldOf(t *testing.T) {
 	provider.Account{}.Strange("status", "nobody listens")
 }
 
-func TestWhatACancelMaySay(t *testing.T) {
+func TestResultsOfACancel(t *testing.T) {
 	for kind, want := range map[pay.OutcomeKind]pay.OutcomeKind{
 		pay.Approved: pay.Approved, pay.Lapsed: pay.Lapsed, pay.Declined: pay.Lapsed, pay.Missing: pay.Lapsed, pay.Awaiting: pay.Unknown,
 		pay.Unknown: pay.Unknown, pay.Unavailable: pay.Unknown, pay.Errored: pay.Unknown,

@@ -11,7 +11,7 @@ import (
 
 // The database may fail again while the probe that found it still runs: one prober does all the probes,
 // because two at once would race for its fence.
-func TestTheDatabaseGoesAwayAgainWhileItIsLookedFor(t *testing.T) {
+func TestDatabaseFailsAgainWhileItIsProbed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := Open(t.Context(), database, Options{})
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Keyed finds out what opening a database would report about its master key, and changes nothing.
-func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
+func TestKeyedReadsADatabaseWithoutOpeningIt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})

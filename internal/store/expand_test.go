@@ -85,7 +85,7 @@ func state(t *testing.T, database string, more fs.FS) (left []string) {
 
 // An older program continues beside an expand migration. A contract migration waits until it has
 // ended, and bars it if it only slept.
-func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
+func TestOlderProgramsContinueUntilTheContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		old := opened(t, database, Options{})
@@ -165,7 +165,7 @@ func TestContractFollowsTheLastOlderProgram(t *testing.T) {
 }
 
 // Commands create a schema in an empty database, or change nothing.
-func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
+func TestOnlySomeCommandsChangeTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		if _, err := Open(t.Context(), database, Options{Schema: schema.Keep}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("an empty database: %v", err)
@@ -206,7 +206,7 @@ func TestNodesMigrateOnce(t *testing.T) {
 }
 
 // A migration that must wait for a table lets the statements pass that queue behind it.
-func TestMigrationHoldsUpNobody(t *testing.T) {
+func TestMigrationDelaysNobody(t *testing.T) {
 	ctx := t.Context()
 	database := dbtest.Postgres(t)
 	opened(t, database, Options{}).Close()

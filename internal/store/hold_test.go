@@ -15,7 +15,7 @@ import (
 
 // While the database hangs, all callers that want to begin a call get the result of the first one's try:
 // they do not try one after the other.
-func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
+func TestAllCallersShareOneTryForTheLease(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
 	defer shared.Close()
@@ -69,7 +69,7 @@ func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
 
 // No call begins under a lease whose reply came late, or that was renewed before the process was
 // suspended.
-func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
+func TestLeaseThatNearlyEndsIsRenewed(t *testing.T) {
 	for what, late := range map[string]time.Duration{
 		"the reply came late":                       4900 * time.Millisecond,
 		"the process was suspended after the reply": time.Minute,
@@ -115,7 +115,7 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 }
 
 // A process that joins again does not wait until the database knows that the idle node left.
-func TestANodeThatLeavesHoldsNobodyUp(t *testing.T) {
+func TestLeavingNodeDelaysNobody(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
 	defer shared.Close()

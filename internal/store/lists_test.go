@@ -61,7 +61,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 
 // Whatever the filter, a list has the payments that a check of each payment would select,
 // newest first, and its total is their number.
-func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
+func TestListsAndTotalsAgreeWithTheirPayments(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		all := fill(t, s, random)

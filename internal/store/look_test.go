@@ -29,7 +29,7 @@ func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
 	for _, query := range engine.Statements {
 		switch {
 		case !writes.MatchString(query):
-		case strings.Contains(query, "{unless lost}"): // TestBatchesOnlyLookRowsUp explains that it does
+		case strings.Contains(query, "{unless lost}"): // TestBatchesFindRowsByIndex explains that it does
 			asking++
 		case !engine.Standalones[query]:
 			t.Errorf("does it run in a batch? It does not ask: %s", query)
@@ -100,7 +100,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 
 // Two changes at the same moment do not see each other's rows in advance. The later one waits, fails
 // with an error that the operator understands, and runs again.
-func TestALossThatNobodyForesawIsExplained(t *testing.T) {
+func TestUnforeseenConflictIsExplained(t *testing.T) {
 	server := dbtest.Alone(t)
 	s, err := Open(t.Context(), dbtest.Address(server), Options{})
 	if err != nil {

@@ -133,7 +133,7 @@ func planOf(t *testing.T, s *Store, query string, args ...any) string {
 }
 
 // However many notices others have, the balance finds its own by an index.
-func TestBalanceLooksItsMisfitsUp(t *testing.T) {
+func TestBalanceFindsItsMisfitsByIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})

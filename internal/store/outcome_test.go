@@ -20,7 +20,7 @@ func once(key string) pay.Change {
 
 // A commit succeeds, and its reply is lost. The caller hears that it succeeded, and
 // not that its guard failed because of its own write.
-func TestCommitWhoseAnswerIsLostIsDone(t *testing.T) {
+func TestCommitWithALostReplyIsDone(t *testing.T) {
 	line := dbtest.Behind(t, dbtest.Postgres(t))
 	s, err := store.Open(ctx, line.Address, store.Options{})
 	must(t, err)
@@ -44,7 +44,7 @@ func TestCommitWhoseAnswerIsLostIsDone(t *testing.T) {
 }
 
 // The same with many at once: each once-key is taken once, by the caller that hears so.
-func TestLostAnswersTellEachWhatBecameOfHis(t *testing.T) {
+func TestEveryCallerLearnsItsResultAfterALostReply(t *testing.T) {
 	line := dbtest.Behind(t, dbtest.Postgres(t))
 	s, err := store.Open(ctx, line.Address, store.Options{})
 	must(t, err)

@@ -72,7 +72,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
+func TestUniqueThingsAreTakenOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		first, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))

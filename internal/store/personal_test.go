@@ -61,7 +61,7 @@ func old(t *testing.T, database string, changes ...pay.Change) *store.Store {
 }
 
 // Encrypting older texts may stop at any point, and several nodes may do it at once.
-func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
+func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		const notes = 230
 		var all pay.Change

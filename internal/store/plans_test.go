@@ -15,7 +15,7 @@ import (
 // statement of a batch may read a table or an index from end to end, however few rows the
 // planner expects: that once doubled the time that PostgreSQL needed for a payment.
 // And a statement with {unless lost} must evaluate that before it reads a row.
-func TestBatchesOnlyLookRowsUp(t *testing.T) {
+func TestBatchesFindRowsByIndex(t *testing.T) {
 	ctx := t.Context()
 	s, err := Open(ctx, dbtest.Postgres(t), Options{})
 	if err != nil {

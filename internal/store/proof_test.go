@@ -39,7 +39,7 @@ func proved(t *testing.T, s *store.Store, p *check.Proof) *check.Proof {
 // A check that continues from an earlier one finds errors that are new, and errors of balances and
 // heads. Older errors in rows that have not changed since are found only by a full
 // check.
-func TestCheckGoesOnFromAProof(t *testing.T) {
+func TestCheckContinuesFromAProof(t *testing.T) {
 	cases := map[string]struct {
 		do        string
 		rule, id  string
@@ -101,7 +101,7 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 
 // A check reads the payments that may have changed: those that were open at the last check, or that
 // have a new transfer, however old they are.
-func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
+func TestCheckReadsWhatMayHaveChanged(t *testing.T) {
 	const rule = "a payment has all its events"
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -210,7 +210,7 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 
 // A check holds no snapshot for long: it ends one between two parts of a table and between two rules,
 // so that VACUUM can remove rows that were deleted meanwhile.
-func TestCheckLetsGoOfItsSnapshots(t *testing.T) {
+func TestCheckReleasesItsSnapshots(t *testing.T) {
 	database := dbtest.Postgres(t)
 	s := openSealed(t, database, store.Options{})
 	withShop(t, s)

@@ -78,7 +78,7 @@ func (w work) insert(id, doc string) string {
 
 // A row of due work that cannot be read does not delay others: it is set aside where operators see it,
 // and processed once it can be read.
-func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
+func TestUnreadableRowDelaysNoOther(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})

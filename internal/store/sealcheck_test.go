@@ -230,7 +230,7 @@ func TestInsertedRowIsNamed(t *testing.T) {
 
 // The hashes of rows can be read in the blocks. They cannot be used to queue
 // rows for sealing again.
-func TestRowsCannotBePutUpForSealingAgain(t *testing.T) {
+func TestRowsCannotBeQueuedForSealingAgain(t *testing.T) {
 	eachSealed(t, func(t *testing.T, s *store.Store, v vandal) {
 		v.exec("DELETE FROM transfers WHERE id = 'tr_b6a'")
 		v.exec(`INSERT INTO unsealed (at, id, doc, mac)
@@ -244,7 +244,7 @@ func TestRowsCannotBePutUpForSealingAgain(t *testing.T) {
 	})
 }
 
-func TestBlocksCannotBeTakenAwayChangedOrSwapped(t *testing.T) {
+func TestBlocksCannotBeRemovedChangedOrSwapped(t *testing.T) {
 	cases := map[string]struct{ do, rule, id, note string }{
 		"removed":        {"DELETE FROM blocks WHERE n = 3", "a block follows", "mer_acme sandbox block 3", "is missing"},
 		"first removed":  {"DELETE FROM blocks WHERE n = 1", "a block follows", "mer_acme sandbox block 1", "is missing"},
@@ -292,7 +292,7 @@ func TestBlocksCannotBeTakenAwayChangedOrSwapped(t *testing.T) {
 // If a chain is cut together with the rows of its blocks, and sealing continues, it looks complete from
 // inside. The head that was kept elsewhere shows the cut, and so does the log of a node
 // that had seen the head.
-func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
+func TestKeptHeadShowsACutChain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		var log bytes.Buffer
 		s := openSealed(t, database, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})

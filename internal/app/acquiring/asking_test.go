@@ -9,7 +9,7 @@ import (
 
 // If a query waits in a lane when its row is leased again, it is sent once; it is sent again after it was
 // answered. Another account's lane continues meanwhile.
-func TestLaneAsksAboutEachThingOnce(t *testing.T) {
+func TestLaneQueriesEachIDOnce(t *testing.T) {
 	q := NewLanes(time.Now)
 	var begun sync.WaitGroup
 	var mu sync.Mutex // guards asked
@@ -49,7 +49,7 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 }
 
 // An account that does not answer is queried rarely, and normally again once it answers.
-func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
+func TestSilentAccountIsQueriedRarely(t *testing.T) {
 	now := time.Unix(1, 0)
 	q := NewLanes(func() time.Time { return now })
 	may := func(account string) (asked bool) {

@@ -20,7 +20,7 @@ import (
 type Check struct {
 	cli.DatabaseFlags
 	Heads    string `type:"existingfile" placeholder:"FILE" help:"File with an earlier output of cascada seal head: prove that no chain of seals was cut since then."`
-	State    string `type:"path" placeholder:"FILE" help:"Keep the result in FILE, and check only what changed since the check that wrote it. If there is no such file, or with --full, everything is checked. Nobody who can write to the database may be able to write to FILE."`
+	State    string `type:"path" placeholder:"FILE" help:"Keep the result in FILE, and check only what changed since the check that wrote it. If there is no such file, or with --full, everything is checked. Keep FILE where those who can write to the database cannot write."`
 	Full     bool   `help:"Check everything. The file of --state is still used to prove that no chain of seals was cut."`
 	Progress bool   `help:"Print the progress to standard error, even if that is not a terminal."`
 }

@@ -38,15 +38,15 @@ type Reconcile struct {
 
 // reportFlags describe the format of a report that differs from the one that the adapter knows.
 type reportFlags struct {
-	Columns    map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Columns of the report, such as reference=\"Merchant Reference\",amount=Gross. The words are ${columns}. By default, the columns of the provider's own report, or columns with these words as names."`
-	Types      map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=KIND,…" help:"Meaning of the words in the type column: charge, refund, chargeback or other; for an account that pays out: payout, return or other. * stands for all other words."`
-	Paid       []string          `group:"How the report is written" placeholder:"WORD" help:"Word in the status column which says that money moved. Repeat the flag for more."`
-	Separator  string            `group:"How the report is written" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"Separator of columns: auto, comma, semicolon, tab or bar (default ${default})."`
-	Decimal    string            `group:"How the report is written" default:"point" enum:"point,comma" help:"Decimal sign: point or comma (default ${default})."`
-	Units      string            `group:"How the report is written" default:"major" enum:"major,minor" help:"Unit of amounts: major (12.50) or minor (1250) (default ${default})."`
-	Currency   string            `group:"How the report is written" placeholder:"CODE" help:"Currency of the report, if it has no column for it."`
-	DateFormat string            `group:"How the report is written" placeholder:"FORM" help:"Format of dates, such as \"DD/MM/YYYY hh:mm:ss\"; not needed for dates such as 2026-11-30."`
-	Zone       string            `group:"How the report is written" default:"UTC" help:"Time zone of dates that name none, in the report and in --from and --to, such as America/Sao_Paulo or -03:00 (default ${default})."`
+	Columns    map[string]string `group:"Format of the report" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Columns of the report, such as reference=\"Merchant Reference\",amount=Gross. The words are ${columns}. By default, the columns of the provider's own report, or columns with these words as names."`
+	Types      map[string]string `group:"Format of the report" mapsep:"," placeholder:"WORD=KIND,…" help:"Meaning of the words in the type column: charge, refund, chargeback or other; for an account that pays out: payout, return or other. * stands for all other words."`
+	Paid       []string          `group:"Format of the report" placeholder:"WORD" help:"Word in the status column which says that money moved. Repeat the flag for more."`
+	Separator  string            `group:"Format of the report" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"Separator of columns: auto, comma, semicolon, tab or bar (default ${default})."`
+	Decimal    string            `group:"Format of the report" default:"point" enum:"point,comma" help:"Decimal sign: point or comma (default ${default})."`
+	Units      string            `group:"Format of the report" default:"major" enum:"major,minor" help:"Unit of amounts: major (12.50) or minor (1250) (default ${default})."`
+	Currency   string            `group:"Format of the report" placeholder:"CODE" help:"Currency of the report, if it has no column for it."`
+	DateFormat string            `group:"Format of the report" placeholder:"FORM" help:"Format of dates, such as \"DD/MM/YYYY hh:mm:ss\"; not needed for dates such as 2026-11-30."`
+	Zone       string            `group:"Format of the report" default:"UTC" help:"Time zone of dates that name none, in the report and in --from and --to, such as America/Sao_Paulo or -03:00 (default ${default})."`
 }
 
 // Exit codes of reconcile, so that a cron job can tell a difference from a failure.

@@ -26,7 +26,7 @@ type Provider struct {
 	Rotate   providerRotateCmd   `cmd:"" help:"Replace an account's credentials. Notifications signed with the old ones are accepted for a day."`
 	Enable   providerEnableCmd   `cmd:"" help:"Enable an account: it takes new charges."`
 	Disable  providerDisableCmd  `cmd:"" help:"Disable an account: it takes no new charges. Its open payments are completed, and refunds still work."`
-	Check    providerCheckCmd    `cmd:"" help:"Test whether the credentials of accounts work; exits with 1 if some do not."`
+	Check    providerCheckCmd    `cmd:"" help:"Test whether the credentials of accounts work. The exit code is 1 if some do not."`
 	Remove   providerRemoveCmd   `cmd:"" help:"Remove an account and its credentials for ever."`
 	Apply    providerApplyCmd    `cmd:"" help:"Create or change accounts as a JSON file declares them. Other accounts do not change."`
 }

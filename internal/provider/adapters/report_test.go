@@ -35,7 +35,7 @@ var samples = map[string]string{
 }
 
 // A report in the documented format is read without any flags.
-func TestReportsAreReadAsTheirDocumentationHasThem(t *testing.T) {
+func TestReportsAreReadAsDocumented(t *testing.T) {
 	for _, a := range All() {
 		sample, documented := samples[a.Name]
 		if documented != (a.Report.Title != "") {

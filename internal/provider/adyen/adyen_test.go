@@ -258,7 +258,7 @@ func TestNotificationsOfOthers(t *testing.T) {
 }
 
 // After the lifetime of the key, a repeated call would be a second charge.
-func TestAnOldChargeIsNotAskedAbout(t *testing.T) {
+func TestOldChargeIsNotQueried(t *testing.T) {
 	b := connect(t)
 	r := request("pix.BRA", "01M7ZOLD-1")
 	r.Now = r.Sent.Add(keyLife + time.Second)
@@ -285,7 +285,7 @@ func TestAnOldRefundIsNotRepeated(t *testing.T) {
 }
 
 // A refund needs the payment's PSP reference, which comes with its notification.
-func TestARefundBeforeThePaymentIsToldOf(t *testing.T) {
+func TestRefundBeforeThePaymentIsReported(t *testing.T) {
 	b := connect(t)
 	r := request("card.BRA", "01M7ZBACK-1")
 	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
@@ -312,7 +312,7 @@ func TestRefusalsByCode(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeOnes(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{"apiKey": "a b", "merchantAccount": "A:B", "hmacKey": hmacKey[:62], "livePrefix": "evil.example/"} {
 		c := credentials()
 		c[field] = value

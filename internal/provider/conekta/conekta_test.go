@@ -197,7 +197,7 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyIsNoDoubt(t *testing.T) {
+func TestRefusedKeyIsNotUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	a.key = "key_revoked"
 	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Unavailable {

@@ -341,7 +341,7 @@ func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
 	}
 }
 
-func TestAChargebackWhosePaymentCannotBeAskedForComesAgain(t *testing.T) {
+func TestChargebackIsRetriedIfItsPaymentCannotBeQueried(t *testing.T) {
 	a := connect(t, providertest.Says(503, ""))
 	n := notification(json.RawMessage(`{"id":"CHAR1","payment_id":"D-4-1","status":"COMPLETED"}`), noon)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
@@ -358,7 +358,7 @@ func TestANotificationOfNothingNewTellsNothing(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBe(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field := range credentials {
 		broken := map[string]string{"login": "a", "transKey": "b", "secretKey": "c"}
 		broken[field] = "line\r\nX-Login: other"

@@ -220,7 +220,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-func TestARejectionWithAFinerCodeIsToldToTheOperator(t *testing.T) {
+func TestRejectionWithADetailedCodeIsReported(t *testing.T) {
 	for fine, words := range map[string]int{"": 0, "300": 0, "301": 1} {
 		s, f, line, r := paying(t)
 		f.Next(payouttest.Refused)

@@ -281,7 +281,7 @@ func TestDisputesThatEndWell(t *testing.T) {
 	}
 }
 
-func TestANotificationThatCannotBeAskedAboutComesAgain(t *testing.T) {
+func TestNotificationIsRetriedIfItCannotBeQueried(t *testing.T) {
 	n := notification("operation=payment_status_change&notification_type=update&hash_codes=abc")
 	for _, a := range []*account{connect(t, providertest.Says(503, "")), connect(t, providertest.Says(200, "{}")), connect(t, providertest.Says(200, `{"status":"ERROR","status_code":"BP-SA-1"}`))} {
 		if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
@@ -304,7 +304,7 @@ func TestTheSignaturesHeaderHasTwoSpellings(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBe(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{"integrationKey": "two words", "certificate": "not PEM"} {
 		broken := map[string]string{"integrationKey": key, "certificate": certificate, field: value}
 		_, err := open(provider.Account{Credentials: broken})

@@ -296,7 +296,7 @@ func TestAPageWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestARefusedTokenIsNoDoubt(t *testing.T) {
+func TestRefusedTokenIsNotUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	a.token = "APP_USR-revoked"
 	for _, rail := range []string{"pix.BRA", "card.BRA"} {
@@ -396,7 +396,7 @@ func TestHostileAnswersProveNothing(t *testing.T) {
 	}
 }
 
-func TestARefundWithoutOurReferenceIsADoubt(t *testing.T) {
+func TestRefundWithoutOurReferenceIsUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	ctx := context.Background()
 	r := request("pix.BRA")

@@ -229,7 +229,7 @@ func (n numbered) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome
 	return n.plain.Query(ctx, r)
 }
 
-func TestAnAdapterThatAsksByTheirIDAlonePasses(t *testing.T) {
+func TestAdapterThatQueriesOnlyByTheirIDPasses(t *testing.T) {
 	s := plainSuite()
 	open := s.Adapter.OpenPayouts
 	s.Adapter.OpenPayouts = func(a provider.Account) (payout.Provider, error) {

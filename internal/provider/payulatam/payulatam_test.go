@@ -333,7 +333,7 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{
 		"apiLogin": "a b", "apiKey": "with~tilde", "merchantId": "12x", "accountIds": "512321", "signature": "sha1",
 	} {

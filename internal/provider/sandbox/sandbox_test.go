@@ -69,7 +69,7 @@ func TestQueryAgreesWithCharge(t *testing.T) {
 
 // Simulated results are marked, and only those. An action in the create call continues in the charge, and
 // slow_payment, which ends by itself, is marked when it ends.
-func TestWhatIsPlayedIsMarked(t *testing.T) {
+func TestSimulatedResultsAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		script pay.Script
 		now    time.Time

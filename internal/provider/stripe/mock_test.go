@@ -25,9 +25,9 @@ import (
 // document. It keeps no state, so its answers are ignored.
 const mock = "github.com/stripe/stripe-mock@v0.203.0"
 
-// TestRequestsAreWhatStripesDocumentSays sends each of our calls to
+// TestRequestsFollowStripesDocument sends each of our calls to
 // stripe-mock, for every rail.
-func TestRequestsAreWhatStripesDocumentSays(t *testing.T) {
+func TestRequestsFollowStripesDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts a server")
 	}

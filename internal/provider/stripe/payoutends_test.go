@@ -158,7 +158,7 @@ func TestAnswersOfPayoutsAreNotTrusted(t *testing.T) {
 	}
 }
 
-func TestPayoutCredentialsThatCannotBeOnes(t *testing.T) {
+func TestInvalidPayoutCredentialsAreRefused(t *testing.T) {
 	for name, wrong := range map[string]string{"secretKey": "sk_live_1", "webhookSecret": "secret", "financialAccount": "ba_1", "currency": "MXN", "recipients": "both"} {
 		c := payoutCredentials()
 		c[name] = wrong

@@ -48,10 +48,10 @@ func (f *payoutFake) Forge(reference string) map[string]provider.Notification {
 	good, other := f.signed(body), f.signed([]byte("another body"))
 	other.Body = body
 	return map[string]provider.Notification{
-		"no signature":                providertest.Notify("application/json", body),
-		"another body's signature":    other,
-		"another secret":              providertest.Notify("application/json", body, signatureHeader, signature(body, "whsec_other", f.now().Unix())),
-		"an old signature":            providertest.Notify("application/json", body, signatureHeader, signature(body, testSecret, f.now().Add(-time.Hour).Unix())),
+		"no signature":                  providertest.Notify("application/json", body),
+		"another body's signature":      other,
+		"another secret":                providertest.Notify("application/json", body, signatureHeader, signature(body, "whsec_other", f.now().Unix())),
+		"an old signature":              providertest.Notify("application/json", body, signatureHeader, signature(body, testSecret, f.now().Add(-time.Hour).Unix())),
 		"a signature that is too early": good,
 	}
 }

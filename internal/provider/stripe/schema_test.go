@@ -115,7 +115,7 @@ func (s *schema) has(path []string) bool {
 }
 
 // The fake's objects have only fields and words that Stripe has.
-func TestTheFakeSpeaksAsStripesDocumentDoes(t *testing.T) {
+func TestFakeFollowsStripesDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it fetches a module")
 	}

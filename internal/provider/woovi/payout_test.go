@@ -221,7 +221,7 @@ func TestAStatusThatIsNamedAndNotExplainedNeedsAReason(t *testing.T) {
 	wantKind(t, "with a reason", p.Query(context.Background(), r), pay.PayoutRejected, "account_closed")
 }
 
-func TestAPartThatCameBackIsForAPerson(t *testing.T) {
+func TestPartialReturnIsForTheOperator(t *testing.T) {
 	ctx := context.Background()
 	p, f, _, r := paying(t, credentials())
 	p.Send(ctx, r)

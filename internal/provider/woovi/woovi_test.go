@@ -92,7 +92,7 @@ func TestAKeyIsReadInBothForms(t *testing.T) {
 	}
 }
 
-func TestANotificationOfAStrangersChargeIsNotBelieved(t *testing.T) {
+func TestNotificationOfAnotherCustomersChargeIsRefused(t *testing.T) {
 	f := newFake()
 	c := connected(t, f, credentials())
 	ctx := context.Background()

@@ -66,7 +66,7 @@ func plansOf(t *testing.T, db engine.DB, each func(text, plan string)) {
 
 // A check reads a bounded number of rows in a snapshot, and finds related rows by an index. If it read a
 // whole table for each part or for each row, it would never end on a large one.
-func TestCheckLooksRowsUp(t *testing.T) {
+func TestCheckFindsRowsByIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		_, db := opened(t, database)
 		plansOf(t, db, func(text, plan string) {
@@ -120,7 +120,7 @@ func (i *interrupted) Snapshot(ctx context.Context, how engine.Lookups, read fun
 
 // A standby cancels a snapshot that blocks it. The check repeats the snapshot, and reports its findings
 // once. If every snapshot is canceled, the check fails.
-func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
+func TestCheckRepeatsCanceledSnapshots(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, db := opened(t, database)
