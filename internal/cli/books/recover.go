@@ -62,7 +62,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 	case s.Guarded:
 		fmt.Fprintf(cli.Stdout, "open: %s is not in the database. Until %s, requests that the database does not know are compared with what was found\n", window, s.Until.Format(time.RFC3339))
 	default:
-		fmt.Fprintf(cli.Stdout, "over: %s was found out\n", window)
+		fmt.Fprintf(cli.Stdout, "ended: %s was found out\n", window)
 	}
 	for _, account := range s.Uncovered {
 		if s.State == pay.RecoveryClosed {
@@ -72,7 +72,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for i, f := range s.Open {
 		if i == 0 {
-			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S\tWHY IT WAITS")
+			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S ID\tWHY IT WAITS")
 		}
 		why := f.Why
 		if why == "" && f.Kind == pay.FoundCharge {

@@ -50,7 +50,7 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 
 func printFloats(list []payouts.FloatStatus) error {
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tPUT IN\tTHE PROVIDER HAS\tOFF BY")
+	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tFUNDED\tPROVIDER'S BALANCE\tDIFFERENCE")
 	for _, f := range list {
 		in := func(minor int64) money.Amount { return money.New(minor, f.Currency) }
 		has, off := f.Balance.String(), f.Off.String()

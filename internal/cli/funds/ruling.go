@@ -39,7 +39,7 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
+	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tUNANSWERED QUERIES")
 	for _, p := range list {
 		attempt, _ := p.Current()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
@@ -102,7 +102,7 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
+	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tQUERIES")
 	for _, d := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
 	}
