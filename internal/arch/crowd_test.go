@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// A newcomer holds so much in his head: the files of a package, and what can be asked of a type.
+// A newcomer can remember only so much: the files of a package, and the methods of a type.
 const (
 	packageLimit = 25 // files without tests
 	methodLimit  = 25 // exported
 )
 
-// receiver is the name of the type that a method is of, "" for a function.
+// receiver returns the name of a method's type, "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -32,12 +32,12 @@ func receiver(f *ast.FuncDecl) string {
 	return name.Name
 }
 
-func TestPackagesAndTypesFitAHead(t *testing.T) {
+func TestPackagesAndTypesStaySmall(t *testing.T) {
 	files, methods := map[string]int{}, map[string]int{}
 	for _, s := range sources(t, false) {
 		files[s.dir]++
 		for _, d := range s.file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && receiver(f) != "" { // of a type that is not exported too: others may embed it
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && receiver(f) != "" { // an unexported type counts too: others may embed it
 				methods[s.dir+"."+receiver(f)]++
 			}
 		}
@@ -45,11 +45,11 @@ func TestPackagesAndTypesFitAHead(t *testing.T) {
 	check := func(what string, counts map[string]int, limit int) {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[name]; n > limit {
-				t.Errorf("%s has %d %s, %d at most: make it two", name, n, what, limit)
+				t.Errorf("%s has %d %s, want at most %d: split it", name, n, what, limit)
 			}
 		}
 	}
-	delete(methods, "client.Client") // a method for each operation of the API, however many there are
+	delete(methods, "client.Client") // it has a method for each operation of the API
 	check("files", files, packageLimit)
 	check("exported methods", methods, methodLimit)
 }

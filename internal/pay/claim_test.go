@@ -86,7 +86,7 @@ func TestClaimMatrix(t *testing.T) {
 						}
 					}
 					if got != want {
-						t.Errorf("%s of a %s that is %s gives %s, want %s", v, kind, status, got, want)
+						t.Errorf("%s of a %s that is %s returns %s, want %s", v, kind, status, got, want)
 					}
 					if err == nil && next.Status.Terminal() {
 						checkResolved(t, c, next, change)
@@ -192,7 +192,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 }
 
 // A refund never ends without the provider's answer, and is never requested twice.
-func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
+func TestUnknownRefundIsQueriedNotRepeated(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	if c.Reference() != "1-1" || !c.Unanswered() || c.DueAt != noon.Add(callLease) {
 		t.Fatalf("the intent: reference %s, state %s, due %v", c.Reference(), c.Call.State, c.DueAt)
@@ -270,13 +270,13 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 		}
 	}
 	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
-		t.Errorf("once the amount fits: %s", c.Status)
+		t.Errorf("when the amount fits: %s", c.Status)
 	}
 }
 
 // A refund that the provider refuses returns its money to the merchant, and its amount to what can
 // be refunded. The status is terminal and stays.
-func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
+func TestRefusedRefundCanBeRequestedAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
 	p = change.Payments[0]

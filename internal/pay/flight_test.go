@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// While a call may be under way, nothing proves that it did not arrive. Of two calls, one may be
+// While a call may still arrive, nothing proves that it did not. Of two calls, one may be
 // refused and the other accepted.
 func TestFlightProvesNothingEarly(t *testing.T) {
 	end := noon.Add(35 * time.Second)
@@ -17,9 +17,9 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 		payout        PayoutKind
 		pEarly, pLate PayoutKind
 	}{
-		{"it is there", 1, Approved, Approved, Approved, PayoutPaid, PayoutPaid, PayoutPaid},
-		{"it is there, after two calls", 2, Awaiting, Awaiting, Awaiting, PayoutAccepted, PayoutAccepted, PayoutAccepted},
-		{"it is not there", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
+		{"it exists", 1, Approved, Approved, Approved, PayoutPaid, PayoutPaid, PayoutPaid},
+		{"it exists, after two calls", 2, Awaiting, Awaiting, Awaiting, PayoutAccepted, PayoutAccepted, PayoutAccepted},
+		{"it does not exist", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
 		{"the call was refused", 1, Declined, Declined, Declined, PayoutRejected, PayoutRejected, PayoutRejected},
 		{"one of two was refused", 2, Declined, Unknown, Declined, PayoutRejected, PayoutUnknown, PayoutRejected},
 	} {
@@ -60,7 +60,7 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 }
 
 // Late money stays with the operator after its refund was refused. If the refund was made after all
-// (by a call that was under way, or according to a notice), that is for the operator.
+// (by a call that was in progress, or according to a notice), the operator must decide.
 func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	p, late := paidClaim(t, Inquiry)
 	first, _ := late.send(ClaimApproved, PartyOperator, "", noon)

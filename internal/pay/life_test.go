@@ -20,7 +20,7 @@ type life struct {
 	books   ledger.Balances
 	written map[string]bool // transfers
 	paid    map[int]bool    // attempts that took the shopper's money
-	proved  map[int]bool    // those that a dispute proves
+	proved  map[int]bool    // attempts that a dispute proves
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
 	kept    map[string]bool  // receipts
@@ -47,7 +47,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 	for _, e := range c.Events {
 		if e.Type.Optional() { // it precedes the numbered events
 			if l.events > 0 || l.written[e.ID] || e.Sequence != 0 {
-				t.Fatalf("event %s comes after %d others, again, or with number %d", e.ID, l.events, e.Sequence)
+				t.Fatalf("event %s comes after %d others, or again, or with number %d", e.ID, l.events, e.Sequence)
 			}
 			l.written[e.ID] = true
 			continue
@@ -84,7 +84,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 }
 
 // Whatever providers answer and report, in any order: the books balance, the payment is captured at
-// most once, all the shopper's money is accounted for, and an open payment is looked at again.
+// most once, all the shopper's money is accounted for, and an open payment is due again.
 func TestBooksHoldThroughAnyLife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rail := cardRail()
@@ -222,7 +222,7 @@ func (l *life) contest(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
 		n.Outcome.Local.Currency = money.CLP
 	}
-	var claims []Claim // ids of the same millisecond have no order
+	var claims []Claim // ids of the same millisecond are in no order
 	for _, id := range rapid.Permutation(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claims") {
 		claims = append(claims, l.claims[id])
 	}
@@ -376,6 +376,6 @@ func (l *life) check(t *rapid.T) {
 		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
 	}
 	if !p.Status.Open() && p.Answered == "" {
-		t.Fatalf("ended without an answer to the create call:\n%s", p)
+		t.Fatalf("it ended without an answer to the create call:\n%s", p)
 	}
 }

@@ -41,7 +41,7 @@ func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order 
 
 var routes = Cascade{Routes: []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}}
 
-// sent returns a payment whose first attempt is under way.
+// sent returns a payment whose first attempt is in progress.
 func sent(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Payment {
 	p, err := Create(order(t, rail, cents), noon)
 	if err != nil {
@@ -94,13 +94,13 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 			t.Errorf("%s: %s, next %q, want %s, next %q", c.name, p, next, c.status, c.next)
 		}
 		if p.Status.Open() && p.DueAt.IsZero() {
-			t.Errorf("%s: an open payment is not looked at again", c.name)
+			t.Errorf("%s: an open payment is never due again", c.name)
 		}
 	}
 }
 
 // The merchant sees how long the provider took, without the shopper's time.
-func TestTraceTellsHowLongTheCallTook(t *testing.T) {
+func TestTraceShowsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
 	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
@@ -122,8 +122,8 @@ func TestExhaustedCascadeFails(t *testing.T) {
 	}
 }
 
-// The create call plays on after the provider's answer. If its node dies, another node continues
-// it.
+// The create call continues with the simulation after the provider's answer. If its node dies, another
+// node continues it.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)

@@ -64,7 +64,7 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		q = next
 	}
 	if _, _, err := q.Take(pay.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
-		t.Error("a US dollar was worth two")
+		t.Error("a rate of 2 for the US dollar was accepted")
 	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}

@@ -148,7 +148,7 @@ func (w *trade) argue(s *sale, ruling Ruling) {
 		n.Ruling = ruling
 	} else {
 		n.Dispute, n.Outcome.Played = true, rapid.Bool().Draw(w.t, "played")
-		n.Outcome.Local = s.p.Price.Local // the refund that is under way may be refused, so its money is disputed too
+		n.Outcome.Local = s.p.Price.Local // the refund in progress may be refused, so its money is disputed too
 	}
 	var claims []Claim
 	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
@@ -228,7 +228,7 @@ func (w *trade) pay(amount int64) {
 	w.balances[ledger.Available] -= amount
 }
 
-// sums is what a payment's transfers add to each account.
+// sums adds up a payment's transfers by account.
 func (w *trade) sums(p Payment) ledger.Balances {
 	b := ledger.Balances{}
 	for _, u := range w.transfers {
@@ -285,7 +285,7 @@ func feesByAccount(p Payment) map[ledger.Account]int64 {
 		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network}
 }
 
-// finish ends everything that is under way and gives back all that is left.
+// finish ends everything that is open, and refunds all that is left.
 func (w *trade) finish() {
 	w.write()
 	w.pay(-1 << 40) // there is balance for all of it
@@ -361,7 +361,7 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	for _, c := range []struct {
 		term  tenant.RefundFees
-		parts [3]int64 // of 100.00; the first before the release
+		parts [3]int64 // of 100.00; the first one before the release
 		want  int64
 	}{
 		{"", [3]int64{100, 9800, 100}, 9530},
@@ -418,10 +418,10 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 	held := (p.net() + p.Terms.Reserve) / 2
 	fees := Parts{Provider: p.Terms.Fees.Provider / 2, Flat: p.Terms.Fees.Flat / 2}
 	for name, given := range map[string]Parts{
-		"no word of what was given":      {},
-		"after the release, all as net":  {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
-		"a capture that was nearly all":  {USD: 5000, Net: p.net() + 20, Provider: fees.Provider, Flat: fees.Flat},
-		"more than there ever was of it": {USD: 5000, Net: p.net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
+		"nothing recorded of what was given": {},
+		"after the release, all as net":      {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
+		"a capture that was nearly all":      {USD: 5000, Net: p.net() + 20, Provider: fees.Provider, Flat: fees.Flat},
+		"more than the account ever had":     {USD: 5000, Net: p.net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
 	} {
 		before := p
 		before.Refunds.USD = given
@@ -437,7 +437,7 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 			t.Errorf("%s: the rest takes %+v, want %d from the merchant of 50.00", name, claim.Parts, want)
 		}
 		if next.Terms.RefundFees != tenant.FeesReturned {
-			t.Errorf("%s: it goes on as %q", name, next.Terms.RefundFees)
+			t.Errorf("%s: it continues as %q", name, next.Terms.RefundFees)
 		}
 	}
 }

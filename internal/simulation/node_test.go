@@ -33,11 +33,11 @@ type node struct {
 	name string
 	skew time.Duration
 	app  *app.App
-	ids  uint64 // made so far
+	ids  uint64 // ids that the node has made so far
 
 	mu     sync.Mutex             // guards ids, paused and said
 	paused time.Time              // until then it is paused
-	said   map[string]pay.Outcome // what providers answered last about charges, by reference
+	said   map[string]pay.Outcome // the providers' last answers about charges, by reference
 	dead   chan struct{}
 
 	stop     context.CancelFunc
@@ -121,9 +121,9 @@ func (n *node) run() {
 			if n.stand() != nil {
 				return 0, errDead
 			}
-			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at once end in no fixed order
+			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at the same moment end in no fixed order
 			if loop.Alarm != nil {
-				loop.Alarm.Forget() // what a batch of changes set while this one woke
+				loop.Alarm.Forget() // what a batch of changes set while this loop woke up
 			}
 			return do(w.turns.keeping(ctx))
 		}
@@ -167,7 +167,7 @@ func (w *world) missed() {
 			if n.isPaused() || n.isDead() {
 				continue
 			}
-			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it comes again
+			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it is repeated
 		}
 	})
 }

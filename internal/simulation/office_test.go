@@ -54,7 +54,7 @@ func (w *world) topUp(chance *rand.Rand) {
 
 var operator = audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 
-// some are a few of a list.
+// some picks a few elements of a list.
 func some[T any](chance *rand.Rand, list []T) []T {
 	list = slices.Clone(list)
 	chance.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -182,7 +182,7 @@ func (w *world) rulePayment(id string) {
 	switch {
 	case made == nil:
 	case made.status == "open", made.status == "paid" && made.paid != made.asked:
-		return // not known yet
+		return // it is not known yet
 	case made.status == "paid":
 		word = pay.WordPaid
 	}

@@ -24,7 +24,7 @@ import (
 // prepared is the beginning of every world: a database with shops, provider accounts and
 // some money that was earned days ago, and the matching books of the other parties.
 type prepared struct {
-	sealKey []byte // of its database
+	sealKey []byte // of the prepared database
 	content []byte
 	at      time.Time
 	shops   []merchant
@@ -99,7 +99,7 @@ func prepare() (*prepared, error) {
 	return p, nil
 }
 
-// furbish opens accounts and shops, and lets the shops earn something.
+// furbish opens accounts and shops, and lets the shops earn some money.
 func (p *prepared) furbish(w *world, a *app.App) error {
 	ctx := context.Background()
 	rate, err := money.ParseRate("5.4")

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// misfit is a payment of a scope and so many notices that did not fit it.
+// misfit is a payment in a scope with that many notices that did not fit it.
 func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.KeptNotice {
 	t.Helper()
 	rate, err := money.ParseRate("1")
@@ -41,8 +41,8 @@ func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.St
 	return change.Notices[:notices]
 }
 
-// A balance warns of the merchant's own notices, of its environment, that the
-// operator has not closed; and reads no others to know.
+// A balance warns of the merchant's own open notices in its environment, and
+// reads no others for that.
 func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -78,7 +78,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		}
 		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
 		if list, err := s.Notices.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
-			t.Errorf("the operator sees %d open ones (%v), want 5", len(list), err)
+			t.Errorf("the operator sees %d open notices (%v), want 5", len(list), err)
 		}
 		broken := func() (found []string) {
 			t.Helper()
@@ -109,7 +109,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 	})
 }
 
-// planOf is how a query is run.
+// planOf returns the plan of a query.
 func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
@@ -132,8 +132,8 @@ func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// However many notices others have, the balance looks up its own.
-func TestBalanceLooksItsMisfitsUp(t *testing.T) {
+// However many notices others have, the balance finds its own by an index.
+func TestBalanceFindsItsMisfitsByIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})
@@ -156,15 +156,15 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 	})
 }
 
-// beforeMisfits is how the database was before the terms of refunds.
+// beforeMisfits is the schema from before the terms of refunds.
 const beforeMisfits = `
 ALTER TABLE merchants DROP COLUMN refund_fees;
 ALTER TABLE reserves DROP COLUMN closed_at;
 DROP TABLE misfits;
 CREATE INDEX receipts_mismatched ON receipts (payment) WHERE verdict = 'mismatched';`
 
-// Merchants of an older database keep what they were promised, reserves that were
-// released are closed, and what waits for the operator goes on to wait.
+// Merchants of an older database keep their terms, released reserves are
+// closed, and open notices still wait for the operator.
 func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -222,7 +222,7 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
 		}
 		if found, err := s.Notices.Unclosed(ctx, 10); err != nil || len(found) != 2 {
-			t.Errorf("the operator sees %d (%v), want 2", len(found), err)
+			t.Errorf("the operator sees %d notices (%v), want 2", len(found), err)
 		}
 	})
 }

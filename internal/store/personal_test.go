@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// watched is a cipher that tells of each text before it is encrypted.
+// watched is a cipher that reports each text before it is encrypted.
 type watched struct {
 	*vault.Vault
 	before func(about string)
@@ -45,7 +45,7 @@ func note(n int) pay.KeptNotice {
 	return pay.KeptNotice{ID: fmt.Sprintf("acc/n%03d", n), Account: "acc", Verdict: pay.Ignored, Body: fmt.Appendf(nil, `{"name":"Ana %d"}`, n), At: noon}
 }
 
-// old writes as the service did before it encrypted, and returns the store as it is now.
+// old writes as the service did before it encrypted, and returns the current store.
 func old(t *testing.T, database string, changes ...pay.Change) *store.Store {
 	t.Helper()
 	before, err := store.Open(ctx, database, store.Options{})
@@ -60,8 +60,8 @@ func old(t *testing.T, database string, changes ...pay.Change) *store.Store {
 	return s
 }
 
-// Encrypting what was written before may end anywhere, and several nodes may do it at a time.
-func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
+// Encrypting older texts may stop at any point, and several nodes may do it at once.
+func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		const notes = 230
 		var all pay.Change
@@ -78,7 +78,7 @@ func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
 		}))
 		first, err := s.SealPersonal(short)
 		if err == nil || first == 0 || first >= 120 {
-			t.Fatalf("it was ended after %d of %d: %v", first, notes, err)
+			t.Fatalf("it stopped after %d of %d: %v", first, notes, err)
 		}
 		for n := range notes { // some are encrypted, others are not
 			got, err := s.Notices.Get(ctx, note(n).ID)
@@ -121,7 +121,7 @@ func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
 	})
 }
 
-// A claim that is written while its old evidence is encrypted stays as it was written.
+// A claim that changes while its old evidence is encrypted keeps the change.
 func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		p, opened := create(t, "A")
@@ -164,7 +164,7 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 	})
 }
 
-// A notification that comes again loses to the first one, though its ciphertext is another.
+// If a notification arrives again, the first one is kept, although the ciphertexts differ.
 func TestEncryptedReceiptIsKeptOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := old(t, database)

@@ -18,10 +18,10 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// BenchmarkCascade measures the cost of the cascade for a payment, without the provider's call and
-// the writing: deciding among three accounts with circuits and success rates, the intent, the
-// bookkeeping around the call, a soft decline by the first account, the same again, and the
-// approval by the second. CPU is the time of the whole process, with its garbage collection.
+// BenchmarkCascade measures the cost of a payment's cascade, without the provider's calls and
+// the database: choosing among three accounts with circuits and success rates, the intent, the
+// bookkeeping around the call, a soft decline by the first account, the same steps again, and the
+// approval by the second. CPU is the time of the whole process, including garbage collection.
 //
 //	go test ./internal/app/cascade -run '^$' -bench Cascade
 func BenchmarkCascade(b *testing.B) {
@@ -75,7 +75,7 @@ func cascades(b *testing.B, order routing.Order) {
 	b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/1000/float64(b.N), "µs-cpu/payment")
 }
 
-// cpu is the CPU time of the process so far.
+// cpu returns the CPU time of the process so far.
 func cpu(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
