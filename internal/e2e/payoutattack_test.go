@@ -164,7 +164,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 				if f := hook.Load(); f != nil {
 					if calledBy(".makeBatch") {
 						(*f)("make")
-					} else if calledBy(".(*BankFiles).Make") && calledBy(".resolvePayout.func1") {
+					} else if calledBy(".(*Batches).Make") && calledBy(".resolvePayout.func1") {
 						(*f)("resolve")
 					}
 				}
