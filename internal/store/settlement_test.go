@@ -256,3 +256,34 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 		}
 	})
 }
+
+// What the shopper paid, in his currency, stands in three places: the payment and a settlement's line say
+// what the sealed transfer says.
+func TestCheckFindsAnotherLocalAmount(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		withShop(t, s)
+		capture := captured(t, s, "A")
+		batch := firstBatch(t, s)
+		batch.PeriodEnd = noon
+		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
+		_, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
+		must(t, s.Commit(ctx, change))
+		clean(t, s)
+		v, transfer := newVandal(t, database), capture.Transfer.ID
+		for _, c := range []struct{ harm, mend, rule, id string }{
+			{"UPDATE payments SET amount_local = amount_local + 1", "UPDATE payments SET amount_local = amount_local - 1", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE payments SET currency_local = 'MXN'", "UPDATE payments SET currency_local = 'BRL'", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE settlement_lines SET amount_local = amount_local + 1", "UPDATE settlement_lines SET amount_local = amount_local - 1", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET currency_local = 'MXN'", "UPDATE settlement_lines SET currency_local = 'BRL'", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET claim = 'CLM-1'", "UPDATE settlement_lines SET claim = ''", "line is its transfer", transfer},
+		} {
+			v.exec(c.harm)
+			v.broken(s, c.rule, c.id, "")
+			v.exec(c.mend)
+		}
+		clean(t, s)
+	})
+}
