@@ -25,6 +25,10 @@ SELECT n.id, 'carries ' || n.carry || ' after ' || coalesce(s.id, 'nothing')
 FROM settlements AS n LEFT JOIN settlements AS s ON s.merchant = n.merchant AND s.live = n.live AND s.number = n.number - 1
 WHERE {part n.id} AND (n.carry <> coalesce(s.carry + s.pending - s.moved, 0)
   OR (n.number > 1 AND (s.id IS NULL OR s.status = 'open' OR s.period_end <> n.period_start)))`},
+	{"a settlement has the receipt that was made of it", `
+SELECT s.id, s.status || ', its receipt is ' || CASE WHEN d.id IS NULL THEN 'gone' ELSE 'of ' || d.merchant END
+FROM settlements AS s LEFT JOIN documents AS d ON d.id = s.id
+WHERE {part s.id} AND s.doc LIKE '%"pdfAt":%' AND (d.id IS NULL OR d.merchant <> s.merchant OR d.live <> s.live)`},
 	// The next settlement opened when this one closed; a shop made in that minute may have missed it.
 	{"a closed settlement has told so", `
 SELECT s.id, s.status || ', nothing for ' || h.id
