@@ -202,6 +202,10 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 			[]string{"settlements follow each other and lose nothing of pending"}},
 		"a gap": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Number = 2 })}},
 			[]string{"settlements follow each other and lose nothing of pending"}},
+		"a receipt that is gone": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.PDFAt = noon })}, Documents: []pay.Document{{ID: "STL-Y", Merchant: books.Merchant}}},
+			[]string{"a settlement has the receipt that was made of it"}},
+		"a receipt of another merchant": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.PDFAt = noon })}, Documents: []pay.Document{{ID: "STL-X", Merchant: "mer_other"}}},
+			[]string{"a settlement has the receipt that was made of it"}},
 		"a line of no transfer": {pay.Change{Lines: []pay.SettlementLine{{Transfer: "tr_X", Settlement: "STL-X", Scope: books, At: noon}}},
 			[]string{"a settlement's line is its transfer"}},
 		"a reserve of no payment": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Held: 5, DueAt: noon, CreatedAt: noon}}},
@@ -254,5 +258,36 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 		if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == "movements are counted" }) {
 			t.Errorf("broken: %v, want the count of movements", broken)
 		}
+	})
+}
+
+// What the shopper paid, in his currency, stands in three places: the payment and a settlement's line say
+// what the sealed transfer says.
+func TestCheckFindsAnotherLocalAmount(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		withShop(t, s)
+		capture := captured(t, s, "A")
+		batch := firstBatch(t, s)
+		batch.PeriodEnd = noon
+		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
+		_, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
+		must(t, s.Commit(ctx, change))
+		clean(t, s)
+		v, transfer := newVandal(t, database), capture.Transfer.ID
+		for _, c := range []struct{ harm, mend, rule, id string }{
+			{"UPDATE payments SET amount_local = amount_local + 1", "UPDATE payments SET amount_local = amount_local - 1", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE payments SET currency_local = 'MXN'", "UPDATE payments SET currency_local = 'BRL'", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE settlement_lines SET amount_local = amount_local + 1", "UPDATE settlement_lines SET amount_local = amount_local - 1", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET currency_local = 'MXN'", "UPDATE settlement_lines SET currency_local = 'BRL'", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET claim = 'CLM-1'", "UPDATE settlement_lines SET claim = ''", "line is its transfer", transfer},
+		} {
+			v.exec(c.harm)
+			v.broken(s, c.rule, c.id, "")
+			v.exec(c.mend)
+		}
+		clean(t, s)
 	})
 }
