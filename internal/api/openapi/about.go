@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // about describes what an operation's types do not show: what it does, its own codes, a sample request.
@@ -356,12 +357,12 @@ var eventTexts = map[hook.EventType]string{
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
-	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
+	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
 		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",
-		"t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
-	{"X-Service-Event", "The event's type.", "payment.completed"},
-	{"X-Service-Delivery", "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+		sampleSignature},
+	{webhook.EventHeader, "The event's type.", "payment.completed"},
+	{webhook.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	{"webhook-id", "The event's id, for Standard Webhooks libraries.", "evt_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1"},
 	{"webhook-timestamp", "Unix seconds.", "1763726400"},
-	{"webhook-signature", "The Standard Webhooks signature.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
+	{"webhook-signature", "The Standard Webhooks signature.", sampleStandardSignature},
 }
