@@ -148,7 +148,7 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 		return by, problem.New(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.App.Operators.Authenticate(r.Context(), token)
-	if shown, ok := errors.AsType[*problem.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code.Shown().Status == http.StatusUnauthorized {
 		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name

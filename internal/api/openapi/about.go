@@ -3,7 +3,6 @@ package openapi
 import (
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -334,26 +333,6 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 **Errors.** One envelope; switch on ` + "`error.code`" + `, never on the message.
 
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
-
-// eventTexts say when each event is sent (EVT-1, EVT-5).
-var eventTexts = map[hook.EventType]string{
-	hook.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
-	hook.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
-	hook.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
-	hook.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
-	hook.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
-	hook.ChargebackCreated:   "A dispute was opened against a completed payment.",
-	hook.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
-	hook.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
-	hook.SettlementClosed:    "A settlement batch was closed.",
-	hook.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
-	hook.WithdrawalCompleted: "A withdrawal arrived.",
-	hook.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
-	hook.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
-	hook.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
-	hook.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
-	hook.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
-}
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
