@@ -12,7 +12,7 @@ type feedFlags struct {
 	funds.RateFlags
 	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"JSON endpoint of exchange rates, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
 	File  string        `name:"fx-url-file" env:"CASCADA_FX_URL_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a key may be in it (${env})."`
-	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
+	Every time.Duration `name:"fx-every" default:"${fx_every}" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
 }
 
 func (f feedFlags) config() daemon.FX {

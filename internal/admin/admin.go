@@ -78,9 +78,7 @@ func New(c Config) (http.Handler, error) {
 // private keeps replies out of caches and stops browsers from reading them as pages.
 func private(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Content-Security-Policy", web.NoPage)
+		web.Private(w.Header())
 		next.ServeHTTP(w, r)
 	})
 }

@@ -22,9 +22,9 @@ import (
 
 // RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
 type RateFlags struct {
-	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age after which a rate is warned of (${env}, default ${default})."`
-	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age after which no new charges are taken at a rate (${env}, default ${default})."`
-	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Percent that a rate may move at once; a larger step waits for the operator (${env}, default ${default})."`
+	StaleAfter time.Duration `name:"fx-stale-after" default:"${fx_stale_after}" env:"CASCADA_FX_STALE_AFTER" help:"Age after which a rate is warned of (${env}, default ${default})."`
+	MaxAge     time.Duration `name:"fx-max-age" default:"${fx_max_age}" env:"CASCADA_FX_MAX_AGE" help:"Age after which no new charges are taken at a rate (${env}, default ${default})."`
+	MaxJump    int           `name:"fx-max-jump" default:"${fx_max_jump}" env:"CASCADA_FX_MAX_JUMP" help:"Percent that a rate may move at once; a larger step waits for the operator (${env}, default ${default})."`
 }
 
 // FX is what the flags say.

@@ -117,7 +117,7 @@ type keyCreateCmd struct {
 	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
 	Environment tenant.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
 	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted: a secret one that may do what --rights says."`
-	Rights      string             `placeholder:"RIGHTS" help:"What a restricted key may do: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a further shop may withdraw with withdrawals."`
+	Rights      string             `placeholder:"RIGHTS" help:"What a restricted key may do: some of ${rights}. A secret key of a further shop may withdraw with withdrawals."`
 	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
 }
 
