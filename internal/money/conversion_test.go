@@ -43,6 +43,19 @@ func TestEachConversionKeepsItsRule(t *testing.T) {
 	})
 }
 
+// Random values seldom tie.
+func TestConversionsTieToTheEven(t *testing.T) {
+	two, half := mustRate(t, "2"), mustRate(t, "0.5")
+	for minor, want := range map[int64]int64{1: 0, 3: 2, 5: 2, -3: -2} {
+		if got, err := two.ToUSD(New(minor, COP)); err != nil || got != New(want, USD) {
+			t.Errorf("%d is worth %s, %v, want %d", minor, got, err, want)
+		}
+		if got, err := half.ToLocal(New(minor, USD), COP); err != nil || got != New(want, COP) {
+			t.Errorf("%d costs %s, %v, want %d", minor, got, err, want)
+		}
+	}
+}
+
 func TestWholeUnitsTieToTheEven(t *testing.T) {
 	for minor, want := range map[int64]int64{18748275: 18748300, 18748250: 18748200, 18748350: 18748400, -50: 0} {
 		if got := New(minor, COP).WholeUnits(); got != New(want, COP) {
