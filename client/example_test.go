@@ -81,7 +81,7 @@ func ExampleReceiver() {
 // deliver sends a body to /cascada as the service does.
 func deliver(to http.Handler, secret, body string) {
 	request := httptest.NewRequest(http.MethodPost, "/cascada", strings.NewReader(body))
-	request.Header.Set("X-Service-Signature", webhook.Sign(time.Now(), []byte(body), secret, ""))
+	request.Header.Set(webhook.SignatureHeader, webhook.Sign(time.Now(), []byte(body), secret, ""))
 	reply := httptest.NewRecorder()
 	to.ServeHTTP(reply, request)
 	fmt.Println(reply.Code)

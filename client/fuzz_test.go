@@ -31,12 +31,12 @@ func FuzzReceiver(f *testing.F) {
 	f.Add("t=99999999999999999999,v1=", []byte{})
 	r := client.Receiver{Secrets: []string{secret}, Now: func() time.Time { return now }}
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
-		_, err := r.Read(http.Header{"X-Service-Signature": {header}}, body)
+		_, err := r.Read(http.Header{webhook.SignatureHeader: {header}}, body)
 		want := webhook.Verify(header, body, secret, now, webhook.Tolerance)
 		if errors.Is(want, webhook.ErrSignature) != errors.Is(err, client.ErrSignature) || errors.Is(want, webhook.ErrStale) != errors.Is(err, client.ErrStale) {
 			t.Errorf("%q over %q: %v, and the service says %v", header, body, err, want)
 		}
-		e, err := r.Read(http.Header{"X-Service-Signature": {webhook.Sign(now, body, secret, "")}}, body)
+		e, err := r.Read(http.Header{webhook.SignatureHeader: {webhook.Sign(now, body, secret, "")}}, body)
 		switch {
 		case err == nil && (e.ID == "" || e.Type == ""):
 			t.Errorf("%q is read as %+v", body, e)

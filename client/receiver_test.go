@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,14 +27,14 @@ type vectors struct {
 	Timestamp      int64
 	EventID        string
 	Body           string
-	Header         string `json:"X-Service-Signature"`
+	Header         string
 	Rotation       struct {
-		Header string `json:"X-Service-Signature"`
+		Header string
 	} `json:"during a rotation"`
 	Refused map[string]struct {
 		Secret string
 		Body   *string
-		Header string `json:"X-Service-Signature"`
+		Header string
 		Now    int64
 	} `json:"must be refused"`
 }
@@ -57,7 +58,9 @@ func documented(t *testing.T, heading, language string) string {
 func readVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors
-	if err := json.Unmarshal([]byte(documented(t, "### Test vectors", "json")), &v); err != nil {
+	// The keys are the header's name.
+	block := strings.ReplaceAll(documented(t, "### Test vectors", "json"), strconv.Quote(webhook.SignatureHeader), `"Header"`)
+	if err := json.Unmarshal([]byte(block), &v); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -69,7 +72,7 @@ func at(seconds int64) func() time.Time {
 }
 
 func signed(header string) http.Header {
-	return http.Header{"X-Service-Signature": {header}}
+	return http.Header{webhook.SignatureHeader: {header}}
 }
 
 func TestAReceiverKeepsToTheVectors(t *testing.T) {
@@ -199,7 +202,7 @@ func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 			return c.take
 		})
 		request := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(c.body))
-		request.Header.Set("X-Service-Signature", c.header)
+		request.Header.Set(webhook.SignatureHeader, c.header)
 		reply := httptest.NewRecorder()
 		endpoint.ServeHTTP(reply, request)
 		if reply.Code != c.status || reply.Body.String() != c.says || (taken == 1) != (c.body == event && c.header == sign(event)) {

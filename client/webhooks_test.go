@@ -78,7 +78,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	if got.EventID != d.EventID || string(got.Payload) != string(d.Payload) {
 		t.Errorf("the inbox got %+v, the other endpoint was sent %s", got, d.Payload)
 	}
-	if err := webhook.Verify(got.Headers["X-Service-Signature"], got.Payload, box.Secret, time.Now(), webhook.Tolerance); err != nil {
+	if err := webhook.Verify(got.Headers[webhook.SignatureHeader], got.Payload, box.Secret, time.Now(), webhook.Tolerance); err != nil {
 		t.Errorf("the inbox's delivery does not verify: %v", err)
 	}
 	_, err = api.ReplayDelivery(ctx, box.ID, got.DeliveryID)

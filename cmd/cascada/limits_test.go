@@ -160,6 +160,9 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 		if out, _, _ := u.run(t, "fx", "list", "BRL"); strings.Count(out, "applied") != 2 || !strings.Contains(out, "Banco Central") || strings.Count(out, "@") != 2 {
 			t.Errorf("the history of BRL is\n%s", out)
 		}
+		if out, _, _ := u.run(t, "audit", "list"); strings.Count(out, "rate.set") != 5 || !regexp.MustCompile(`rate\.set BRL by operator .*@`).MatchString(out) {
+			t.Errorf("the audit log has not who set the five rates:\n%s", out)
+		}
 		await(t, "the server to see that the rate has expired", func() bool { return rate() == "0" })
 		if age, known := gauge("cascada_fx_oldest_rate_seconds"); !known || age < 86400 {
 			t.Errorf("the oldest rate is %v seconds old (%v), want more than a day", age, known)

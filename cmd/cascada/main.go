@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -16,7 +15,6 @@ import (
 	"github.com/cascadapay/cascada/internal/cli/providers"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
-	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // commands is the command line.
@@ -94,5 +92,5 @@ CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names an environ
 that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, cli.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
-		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()}), &c
+		words()), &c
 }

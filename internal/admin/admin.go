@@ -78,9 +78,7 @@ func New(c Config) (http.Handler, error) {
 // private keeps replies out of caches and stops browsers from reading them as pages.
 func private(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Content-Security-Policy", web.NoPage)
+		web.Private(w.Header())
 		next.ServeHTTP(w, r)
 	})
 }
@@ -148,7 +146,7 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 		return by, problem.New(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.App.Operators.Authenticate(r.Context(), token)
-	if shown, ok := errors.AsType[*problem.Error](err); ok && wire.Of(shown.Code).Status == http.StatusUnauthorized {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code.Shown().Status == http.StatusUnauthorized {
 		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name

@@ -79,7 +79,7 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 	delete(op.Responses, "default")
 	byStatus := map[int][]problem.Code{}
 	for _, code := range codesOf(path, op) {
-		status := wire.Of(code).Status
+		status := code.Shown().Status
 		byStatus[status] = append(byStatus[status], code)
 	}
 	envelope := doc.Components.Schemas.Schema(reflect.TypeFor[wire.Envelope](), true, "")

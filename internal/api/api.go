@@ -96,13 +96,11 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, e
 	return api, nil
 }
 
-// headed adds the API's version to each reply (VER-5), with headers that forbid caching, sniffing and
-// framing. Errors link to the reference.
+// headed adds the API's version to each reply (VER-5), with those of web.Private. Errors link to the reference.
 func headed(next http.Handler, reference string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		v := []string{view.APIVersion, "no-store", "nosniff", web.NoPage}
-		h["Service-Version"], h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Security-Policy"] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
+		w.Header()["Service-Version"] = []string{view.APIVersion}
+		web.Private(w.Header())
 		next.ServeHTTP(w, r.WithContext(wire.WithReference(r.Context(), reference)))
 	})
 }

@@ -54,9 +54,7 @@ type replaySpanIn struct {
 
 // Resolve reads the time and the types.
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
-	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
-	}
+	issues = checkKey(in.IdempotencyKey)
 	if in.Body.From == "" {
 		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("body.from"), "from is required"))
 	}

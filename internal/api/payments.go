@@ -110,18 +110,12 @@ type createIn struct {
 
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
-	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
-	}
+	issues = checkKey(in.IdempotencyKey)
 	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
 	// Huma skips resolvers inside a part that has its own.
 	return append(issues, in.StrictHeader.Resolve(ctx)...)
-}
-
-func printable(key string) bool {
-	return len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e })
 }
 
 type createOut struct {

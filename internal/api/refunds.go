@@ -49,12 +49,7 @@ type refundIn struct {
 }
 
 // Resolve checks the header.
-func (in *refundIn) Resolve(huma.Context) []error {
-	if !printable(in.IdempotencyKey) {
-		return []error{wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue)}
-	}
-	return nil
-}
+func (in *refundIn) Resolve(huma.Context) []error { return checkKey(in.IdempotencyKey) }
 
 type refundOut struct {
 	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -34,6 +35,14 @@ func (a *API) asked(ctx huma.Context) (strict bool, err error) {
 
 // keyHeader protects a request from running twice.
 const keyHeader = "Idempotency-Key"
+
+// checkKey checks the value of that header, for every request that takes one.
+func checkKey(key string) []error {
+	if len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+		return nil
+	}
+	return []error{wire.Coded(problem.InvalidRequest, keyHeader, keyIssue)}
+}
 
 // unclear refuses an ambiguous header of the operation, and an empty key: its sender believes that the
 // request is protected.

@@ -28,9 +28,7 @@ type withdrawIn struct {
 
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
-	if !printable(in.IdempotencyKey) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Idempotency-Key", keyIssue))
-	}
+	issues = checkKey(in.IdempotencyKey)
 	usd, code, message := withdrawn(string(in.Body.Amount))
 	if code != "" {
 		issues = append(issues, wire.Coded(code, "amount", message))

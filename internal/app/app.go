@@ -62,7 +62,7 @@ type Config struct {
 	WalletCoolDown time.Duration
 	// InboxURL is the address of managed webhook inboxes, without a trailing slash.
 	InboxURL string
-	// AccessTTL is the lifetime of an access token; 0 means 15 minutes.
+	// AccessTTL is the lifetime of an access token; 0 means auth.AccessTTL.
 	AccessTTL time.Duration
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool

@@ -207,7 +207,7 @@ func (d *delivery) read(r *bufio.Reader) error {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return errMalformed
 			}
-		} else if value, ok := header(line, "X-Service-Signature"); ok {
+		} else if value, ok := header(line, webhook.SignatureHeader); ok {
 			d.signature = append(d.signature, value...)
 		}
 	}

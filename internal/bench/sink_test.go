@@ -17,7 +17,7 @@ func post(t *testing.T, url, body, secret string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("X-Service-Signature", webhook.Sign(time.Now(), []byte(body), secret, ""))
+	request.Header.Set(webhook.SignatureHeader, webhook.Sign(time.Now(), []byte(body), secret, ""))
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0

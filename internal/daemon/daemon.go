@@ -71,7 +71,7 @@ type Config struct {
 	// WebhooksPerShop is the most endpoints of a shop in an environment; 0 means 50.
 	WebhooksPerShop int
 	ProveWebhooks   bool // owners of production endpoints have to prove themselves
-	// WalletCoolDown is how long a new production wallet receives no payouts; 0 means a day.
+	// WalletCoolDown is how long a new production wallet receives no payouts; 0 means pay.WalletCoolDown.
 	WalletCoolDown time.Duration
 	// Retention is how long personal data is kept; zero values: for ever.
 	Retention privacy.Retention

@@ -136,9 +136,7 @@ func (s *Service) feel(ctx context.Context, limit time.Duration) {
 
 func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Security-Policy", web.NoPage)
-	w.Header().Set("Cache-Control", "no-store")
+	web.Private(w.Header())
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n")) // the client may have left
 }

@@ -32,7 +32,7 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 		}
 		for i, d := range some {
 			d.verify(t, s, second.text(t, "secret"))
-			if err := webhook.Verify(d.header.Get("X-Service-Signature"), d.body, first.text(t, "secret"), s.clock.now(), webhook.Tolerance); err == nil {
+			if err := webhook.Verify(d.header.Get(webhook.SignatureHeader), d.body, first.text(t, "secret"), s.clock.now(), webhook.Tolerance); err == nil {
 				t.Error("one endpoint's secret verifies another's delivery")
 			}
 			twin := all[2*i]

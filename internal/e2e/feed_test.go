@@ -175,6 +175,9 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		}
 		p.read(t, s, says(`{"base":"USD","rates":{"BRL":7.2}}`)) // a fifth, exactly
 		o.charges(t, "72 7.2")
+		if got := s.ratesLogged(t); len(got) != 2 {
+			t.Errorf("the audit log has %q, want the two that the operator set", got)
+		}
 	})
 }
 

@@ -55,14 +55,14 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 		sent := endpoint.about(t, id, 1)[0]
 		r := h.got(t, 1)
 		r.is(t, http.StatusOK, fmt.Sprintf(`{"data":[{"id":"<inb>","deliveryId":"<wd>","eventId":%q,"event":"payment.completed","receivedAt":"<time>",
-			"headers":{"X-Service-Signature":"<text>","X-Service-Event":"payment.completed","X-Service-Delivery":"<text>",
+			"headers":{%q:"<text>","X-Service-Event":"payment.completed","X-Service-Delivery":"<text>",
 			"webhook-id":%q,"webhook-timestamp":"<digits>","webhook-signature":"<text>"},"payload":%s}],
-			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.text("id"), sent.text("id"), sent.body))
+			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.text("id"), webhook.SignatureHeader, sent.text("id"), sent.body))
 		// Signed as for an endpoint of the shop's own, over these bytes.
 		if !strings.Contains(string(r.body), string(sent.body)) {
 			t.Errorf("the inbox has another text than was sent: %s, sent %s", r, sent.body)
 		}
-		signature := r.text(t, "data.0.headers.X-Service-Signature")
+		signature := r.text(t, "data.0.headers."+webhook.SignatureHeader)
 		must(t, webhook.Verify(signature, sent.body, h.secret, s.clock.now(), webhook.Tolerance))
 		d := h.last(t, "delivered")
 		if d.text(t, "id") != r.text(t, "data.0.deliveryId") || d.text(t, "lastStatusCode") != "200" ||
@@ -73,7 +73,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 		// An address is public. It takes what the subscription's secret has signed
 		// for this shop, and nothing else.
 		genuine := map[string]string{}
-		for _, name := range []string{"X-Service-Signature", "X-Service-Event", "X-Service-Delivery"} {
+		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			genuine[name] = r.text(t, "data.0.headers."+name)
 		}
 		with := func(name, value string) map[string]string {
@@ -91,17 +91,17 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			header     map[string]string
 		}{
 			"nothing signed":           {o.Shop.Slug, body, nil},
-			"no delivery":              {o.Shop.Slug, body, map[string]string{"X-Service-Signature": signature}},
+			"no delivery":              {o.Shop.Slug, body, map[string]string{webhook.SignatureHeader: signature}},
 			"an unknown delivery":      {o.Shop.Slug, body, with("X-Service-Delivery", "dlv_nobody")},
 			"the row's id":             {o.Shop.Slug, body, with("X-Service-Delivery", d.text(t, "id"))},
 			"another body":             {o.Shop.Slug, body + " ", genuine},
-			"another signature":        {o.Shop.Slug, body, with("X-Service-Signature", signature[:len(signature)-1]+"g")},
-			"another's secret":         {o.Shop.Slug, body, with("X-Service-Signature", webhook.Sign(s.clock.now(), sent.body, theirs.secret, ""))},
-			"a signature of yesterday": {o.Shop.Slug, body, with("X-Service-Signature", webhook.Sign(s.clock.now().Add(-24*time.Hour), sent.body, h.secret, ""))},
+			"another signature":        {o.Shop.Slug, body, with(webhook.SignatureHeader, signature[:len(signature)-1]+"g")},
+			"another's secret":         {o.Shop.Slug, body, with(webhook.SignatureHeader, webhook.Sign(s.clock.now(), sent.body, theirs.secret, ""))},
+			"a signature of yesterday": {o.Shop.Slug, body, with(webhook.SignatureHeader, webhook.Sign(s.clock.now().Add(-24*time.Hour), sent.body, h.secret, ""))},
 			"another shop's address":   {stranger.Shop.Slug, body, genuine},
 			"nobody's address":         {"nobody", body, genuine},
 			"an endpoint of its own": {o.Shop.Slug, body, map[string]string{
-				"X-Service-Delivery": ownID, "X-Service-Signature": webhook.Sign(s.clock.now(), sent.body, own.secret, ""),
+				"X-Service-Delivery": ownID, webhook.SignatureHeader: webhook.Sign(s.clock.now(), sent.body, own.secret, ""),
 			}},
 		} {
 			if got := o.knock(t, c.slug, c.body, c.header).problem(t); got != "401 invalid_token authentication_error" {
@@ -109,7 +109,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			}
 		}
 		garbage := "no JSON"
-		o.knock(t, o.Shop.Slug, garbage, with("X-Service-Signature", webhook.Sign(s.clock.now(), []byte(garbage), h.secret, ""))).
+		o.knock(t, o.Shop.Slug, garbage, with(webhook.SignatureHeader, webhook.Sign(s.clock.now(), []byte(garbage), h.secret, ""))).
 			refused(t, "400 invalid_request invalid_request_error")
 		o.knock(t, o.Shop.Slug, strings.Repeat(" ", 1<<20+1), genuine).refused(t, "413 payload_too_large invalid_request_error")
 		h.got(t, 1)
@@ -140,8 +140,8 @@ func TestInboxesOfTwoEnvironmentsNeverMix(t *testing.T) {
 		live.got(t, 0)
 		payload := []byte(`{"id":"forged"}`)
 		header := map[string]string{
-			"X-Service-Delivery":  r.text(t, "data.0.headers.X-Service-Delivery"),
-			"X-Service-Signature": webhook.Sign(s.clock.now(), payload, live.secret, ""),
+			"X-Service-Delivery":    r.text(t, "data.0.headers.X-Service-Delivery"),
+			webhook.SignatureHeader: webhook.Sign(s.clock.now(), payload, live.secret, ""),
 		}
 		o.knock(t, o.Shop.Slug, string(payload), header).refused(t, "401 invalid_token authentication_error")
 		live.got(t, 0)
@@ -159,7 +159,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 		next := o.post(t, h.path("/rotate-secret"), "").want(t, http.StatusOK).text(t, "secret")
 		// What was signed before the rotation and comes after it is taken.
 		header := map[string]string{}
-		for _, name := range []string{"X-Service-Signature", "X-Service-Event", "X-Service-Delivery"} {
+		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			header[name] = before.text(t, "data.0.headers."+name)
 		}
 		var list struct {
@@ -172,7 +172,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 			t.Errorf("signed with the secret before: %d %s", r.status, r.body)
 		}
 		o.create(t, card)
-		signature := h.got(t, 3).text(t, "data.0.headers.X-Service-Signature")
+		signature := h.got(t, 3).text(t, "data.0.headers."+webhook.SignatureHeader)
 		if !strings.Contains(signature, ",v0=") || next == h.secret {
 			t.Errorf("the signature after a rotation is %s", signature)
 		}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
 // fresh runs a test against a service whose operator has set no rates, with the
@@ -222,6 +224,41 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 			t.Errorf("two currencies that were always set together differ: %+v, %+v", brl, mxn)
 		}
 	})
+}
+
+// A rate decides what shoppers pay, so the log says who set it. What a feed brings is in the history alone.
+func TestOperatorsRatesAreInTheAuditLog(t *testing.T) {
+	fresh(t, func(t *testing.T, s *service) {
+		set := func(force bool, file string) error {
+			_, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\n"+file), "desk", force)
+			return err
+		}
+		must(t, set(false, "BRL,5.5\nMXN,18.1\n"))
+		if err := set(false, "MXN,18.2\nBRL,9.9\n"); err == nil { // it jumps: none is set
+			t.Error("a rate that jumps was set")
+		}
+		must(t, set(true, "BRL,9.9\n"))
+		want := []string{
+			"system BRL true 5.5 from none of desk, false", "system MXN true 18.1 from none of desk, false",
+			"system BRL true 9.9 from 5.5 of desk, true",
+		}
+		if got := s.ratesLogged(t); !slices.Equal(got, want) {
+			t.Errorf("the audit log has %q, want %q", got, want)
+		}
+	})
+}
+
+// ratesLogged is what the audit log has about rates.
+func (s *service) ratesLogged(t *testing.T) (told []string) {
+	t.Helper()
+	list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+	must(t, err)
+	for _, e := range list {
+		if e.Act == audit.RateSet {
+			told = append(told, fmt.Sprintf("%s %s %t %s from %s of %s, %s", e.By.Kind, e.Object, e.Live, e.Details["rate"], e.Details["before"], e.Details["source"], e.Details["forced"]))
+		}
+	}
+	return told
 }
 
 // inUse reads what the operator sees of a currency.

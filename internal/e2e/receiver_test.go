@@ -162,8 +162,8 @@ func (o shop) subscribe(t *testing.T, url, events string) reply {
 // has to be (HOOK-8, HOOK-9, HOOK-10).
 func (d received) verify(t *testing.T, s *service, secret string) {
 	t.Helper()
-	if err := webhook.Verify(d.header.Get("X-Service-Signature"), d.body, secret, s.clock.now(), webhook.Tolerance); err != nil {
-		t.Errorf("the signature %q does not hold: %v", d.header.Get("X-Service-Signature"), err)
+	if err := webhook.Verify(d.header.Get(webhook.SignatureHeader), d.body, secret, s.clock.now(), webhook.Tolerance); err != nil {
+		t.Errorf("the signature %q does not hold: %v", d.header.Get(webhook.SignatureHeader), err)
 	}
 	id, kind := d.text("id"), d.text("type")
 	if got := d.header.Get("X-Service-Event"); got != kind {
@@ -179,7 +179,7 @@ func (d received) verify(t *testing.T, s *service, secret string) {
 		t.Errorf("webhook-id is %q, want the event's, %s", got, id)
 	}
 	stamp := d.header.Get("Webhook-Timestamp")
-	if !strings.HasPrefix(d.header.Get("X-Service-Signature"), "t="+stamp+",v1=") || !strings.HasPrefix(d.header.Get("Webhook-Signature"), "v1,") {
+	if !strings.HasPrefix(d.header.Get(webhook.SignatureHeader), "t="+stamp+",v1=") || !strings.HasPrefix(d.header.Get("Webhook-Signature"), "v1,") {
 		t.Errorf("the two signatures are of different times: %v", d.header)
 	}
 	if found := upstream.Find(d.body); found != nil {

@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // papers are what integrators read.
@@ -91,11 +94,12 @@ func TestEverySnippetRuns(t *testing.T) {
 		var vectors struct {
 			Secret, Body string
 			Timestamp    int64
-			Header       string `json:"X-Service-Signature"`
+			Header       string
 		}
 		for _, p := range all {
 			if p.language == "json" && strings.Contains(p.code, "must be refused") {
-				must(t, json.Unmarshal([]byte(p.code), &vectors))
+				text := strings.ReplaceAll(p.code, strconv.Quote(webhook.SignatureHeader), `"Header"`) // the keys are the header's name
+				must(t, json.Unmarshal([]byte(text), &vectors))
 			}
 		}
 		example, err := os.ReadFile("../../client/example_test.go")

@@ -186,7 +186,7 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 		signs := func(want string) {
 			t.Helper()
 			d := endpoint.about(t, o.create(t, card), 1)[0]
-			header, got, standard := d.header.Get("X-Service-Signature"), "", ""
+			header, got, standard := d.header.Get(webhook.SignatureHeader), "", ""
 			for i, secret := range secrets {
 				if webhook.Verify(header, d.body, secret, s.clock.now(), webhook.Tolerance) == nil {
 					got += fmt.Sprint(i)

@@ -324,7 +324,7 @@ func (p Payment) capture(now time.Time) ledger.Transfer {
 //
 // Errors: amount_invalid, amount_above_maximum.
 func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
-	usd, err := rate.ConvertBack(asked, money.USD, money.HalfEven)
+	usd, err := rate.ToUSD(asked)
 	if err != nil { // too large to convert
 		usd = money.New(acquirer.MaxAmount+1, money.USD)
 	}

@@ -62,9 +62,9 @@ type Conversion struct {
 	RateAt     time.Time
 }
 
-// Into converts a USD amount with the reading, rounded half to even.
+// Into converts a USD amount with the reading.
 func (r Reading) Into(usd money.Amount) (Conversion, error) {
-	local, err := r.Rate.Convert(usd, r.Currency, money.HalfEven)
+	local, err := r.Rate.ToLocal(usd, r.Currency)
 	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
 }
 

@@ -178,7 +178,7 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 
 // worth is an amount of a payment's currency in US cents.
 func worth(p pay.Payment, difference money.Amount) int64 {
-	usd, err := p.Price.Rate.ConvertBack(positive(difference), money.USD, money.Up)
+	usd, err := p.Price.Rate.DifferenceInUSD(positive(difference))
 	if err != nil { // more than the payment: use the payment's own worth
 		return p.Price.Amount.Minor
 	}

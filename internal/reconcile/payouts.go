@@ -161,7 +161,7 @@ func worthOf(w pay.Withdrawal, l Line) int64 {
 	if l.Amount.Currency != w.Local.Currency {
 		return w.Net()
 	}
-	usd, err := w.Rate.ConvertBack(positive(l.Amount.Sub(w.Local)), money.USD, money.Up)
+	usd, err := w.Rate.DifferenceInUSD(positive(l.Amount.Sub(w.Local)))
 	if err != nil {
 		return w.Net()
 	}

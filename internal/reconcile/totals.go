@@ -96,7 +96,7 @@ func (t *Totals) charge(l Line, p pay.Payment, cost func(pay.Payment) (money.Amo
 	expected := usd
 	if l.Fee.Currency != money.USD {
 		var err error
-		if expected, err = p.Price.Rate.Convert(usd, p.Price.Local.Currency, money.HalfEven); err != nil || l.Fee.Currency != p.Price.Local.Currency {
+		if expected, err = p.Price.Rate.ToLocal(usd, p.Price.Local.Currency); err != nil || l.Fee.Currency != p.Price.Local.Currency {
 			return // a fee in a third currency: we have no rate for it
 		}
 	}

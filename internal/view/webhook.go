@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -161,7 +162,8 @@ type Received struct {
 	Payload    Payload         `json:"payload"`
 }
 
-// ReceivedHeaders are the delivery headers that receivers use.
+// ReceivedHeaders are the delivery headers that receivers use. A test compares the names with those of
+// package webhook.
 type ReceivedHeaders struct {
 	Signature         string `json:"X-Service-Signature"`
 	Event             string `json:"X-Service-Event"`
@@ -171,15 +173,20 @@ type ReceivedHeaders struct {
 	StandardSignature string `json:"webhook-signature"`
 }
 
+// newReceivedHeaders reads each field from the header of its name.
+func newReceivedHeaders(header map[string]string) (headers ReceivedHeaders) {
+	fields := reflect.ValueOf(&headers).Elem()
+	for field, value := range fields.Fields() {
+		value.SetString(header[field.Tag.Get("json")])
+	}
+	return headers
+}
+
 // NewReceived shows a delivery in an inbox.
 func NewReceived(r hook.Received) Received {
-	h := r.Header
 	return Received{
 		ID: r.ID, DeliveryID: r.Delivery, EventID: r.Event, Event: r.EventType, ReceivedAt: Time{r.At},
-		Headers: ReceivedHeaders{
-			h["X-Service-Signature"], h["X-Service-Event"], h["X-Service-Delivery"],
-			h["webhook-id"], h["webhook-timestamp"], h["webhook-signature"],
-		},
+		Headers: newReceivedHeaders(r.Header),
 		Payload: r.Body,
 	}
 }

@@ -107,6 +107,13 @@ func ClientIP(header http.Header, remote string) string {
 	return of.Addr().WithZone("").String()
 }
 
+// Private sets the headers of replies that are not pages: no cache keeps them, and no browser guesses
+// their type or reads them as a page.
+func Private(h http.Header) {
+	v := []string{"no-store", "nosniff", NoPage}
+	h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Security-Policy"] = v[0:1:1], v[1:2:2], v[2:3:3]
+}
+
 // NoPage is the Content-Security-Policy of replies that are not pages: they load nothing,
 // and no page may embed them.
 const NoPage = "default-src 'none'; frame-ancestors 'none'"

@@ -71,10 +71,10 @@ func TestADeliveryArrivesSignedAndUnchanged(t *testing.T) {
 // as both kinds of receiver do.
 func checkSignatures(t *testing.T, got arrival) {
 	t.Helper()
-	ours := got.header.Get("X-Service-Signature")
+	ours := got.header.Get(webhook.SignatureHeader)
 	for _, each := range []string{secret, earlier} {
 		if err := webhook.Verify(ours, got.body, each, midnight, webhook.Tolerance); err != nil {
-			t.Errorf("%s: X-Service-Signature %q does not verify: %v", each, ours, err)
+			t.Errorf("%s: the signature %q does not verify: %v", each, ours, err)
 		}
 		id, standard := got.header.Get("webhook-id"), got.header.Get("webhook-signature")
 		unix, err := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
@@ -97,15 +97,15 @@ func TestADeliveryCarriesItsHeadersAndNoOthers(t *testing.T) {
 
 	got := endpoint.only(t).header
 	want := map[string]string{
-		"Content-Type":        "application/json",
-		"Content-Length":      strconv.Itoa(len(body)),
-		"User-Agent":          "Cascada-Webhooks/1.0",
-		"X-Service-Event":     "payment.completed",
-		"X-Service-Delivery":  "dlv_1",
-		"X-Service-Signature": webhook.Sign(midnight, body, secret, ""),
-		"Webhook-Id":          "evt_1",
-		"Webhook-Timestamp":   "1792281600",
-		"Webhook-Signature":   webhook.SignStandard("evt_1", midnight, body, secret, ""),
+		"Content-Type":          "application/json",
+		"Content-Length":        strconv.Itoa(len(body)),
+		"User-Agent":            "Cascada-Webhooks/1.0",
+		"X-Service-Event":       "payment.completed",
+		"X-Service-Delivery":    "dlv_1",
+		webhook.SignatureHeader: webhook.Sign(midnight, body, secret, ""),
+		"Webhook-Id":            "evt_1",
+		"Webhook-Timestamp":     "1792281600",
+		"Webhook-Signature":     webhook.SignStandard("evt_1", midnight, body, secret, ""),
 	}
 	for name, value := range want {
 		if values := got.Values(name); len(values) != 1 || values[0] != value {
@@ -455,7 +455,7 @@ func TestDeliveriesAtTheSameTimeDoNotMix(t *testing.T) {
 		id := got.header.Get("X-Service-Delivery")
 		seen[id] = true
 		number, _ := strconv.Atoi(strings.TrimPrefix(id, "dlv_"))
-		signature := got.header.Get("X-Service-Signature")
+		signature := got.header.Get(webhook.SignatureHeader)
 		err := webhook.Verify(signature, got.body, fmt.Sprintf("whsec_%04d", number), time.Now(), webhook.Tolerance)
 		if err != nil || string(got.body) != fmt.Sprintf(`{"delivery":%q}`, id) {
 			t.Errorf("%s arrived with %s, signature: %v", id, got.body, err)

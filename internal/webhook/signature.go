@@ -42,7 +42,7 @@ func NewSecret() string {
 	return SecretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// Sign returns the X-Service-Signature value, "t=<unix seconds>,v1=<hex>". While
+// Sign returns the value of SignatureHeader, "t=<unix seconds>,v1=<hex>". While
 // a rotation is under way it ends in ",v0=<hex>", made with the previous secret.
 // Each is an HMAC-SHA256 of "<t>.<body>", keyed with the whole secret as text,
 // whsec_ included.
@@ -83,7 +83,7 @@ func SignStandard(id string, t time.Time, body []byte, secret, previous string) 
 	return string(header)
 }
 
-// Verify checks an X-Service-Signature value as a receiver should. The time may lie
+// Verify checks a value of SignatureHeader as a receiver should. The time may lie
 // up to tolerance before or after now, counted in whole seconds. The secret may
 // match any v1, or any v0: a receiver that has not taken over a new secret yet
 // finds its own there. It returns ErrSignature or ErrStale.

@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // signatures are the two headers that a vector gives.
 type signatures struct {
-	Service  string `json:"X-Service-Signature"`
+	Service  string `json:"service"`
 	Standard string `json:"webhook-signature"`
 }
 
@@ -28,7 +29,7 @@ type vectors struct {
 	Refused  map[string]struct {
 		Secret string
 		Body   *string
-		Header string `json:"X-Service-Signature"`
+		Header string `json:"service"`
 		Now    int64
 	} `json:"must be refused"`
 }
@@ -42,6 +43,7 @@ func TestTheDocumentedVectorsAreOurs(t *testing.T) {
 	_, after, found := strings.Cut(string(text), "### Test vectors")
 	_, after, fenced := strings.Cut(after, "```json\n")
 	block, _, closed := strings.Cut(after, "```")
+	block = strings.ReplaceAll(block, strconv.Quote(webhook.SignatureHeader), `"service"`) // a tag is no constant
 	if !found || !fenced || !closed {
 		t.Fatal("docs/WEBHOOKS.md has no test vectors")
 	}
@@ -57,10 +59,10 @@ func TestTheDocumentedVectorsAreOurs(t *testing.T) {
 	}
 	at, body := time.Unix(v.Timestamp, 0), []byte(v.Body)
 	for what, pair := range map[string][2]string{
-		"X-Service-Signature":             {webhook.Sign(at, body, v.Secret, ""), v.Service},
-		"webhook-signature":               {webhook.SignStandard(v.EventID, at, body, v.Secret, ""), v.Standard},
-		"X-Service-Signature, a rotation": {webhook.Sign(at, body, v.Secret, v.PreviousSecret), v.Rotation.Service},
-		"webhook-signature, a rotation":   {webhook.SignStandard(v.EventID, at, body, v.Secret, v.PreviousSecret), v.Rotation.Standard},
+		webhook.SignatureHeader:                  {webhook.Sign(at, body, v.Secret, ""), v.Service},
+		"webhook-signature":                      {webhook.SignStandard(v.EventID, at, body, v.Secret, ""), v.Standard},
+		webhook.SignatureHeader + ", a rotation": {webhook.Sign(at, body, v.Secret, v.PreviousSecret), v.Rotation.Service},
+		"webhook-signature, a rotation":          {webhook.SignStandard(v.EventID, at, body, v.Secret, v.PreviousSecret), v.Rotation.Standard},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s is %q, the page says %q", what, pair[0], pair[1])

@@ -21,84 +21,11 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 )
 
-// Shown is a code's HTTP status and error type.
-type Shown struct {
-	Status int
-	Kind   string // the envelope's type
-}
-
-// table maps codes to HTTP statuses and types (ERR-2, ERR-3).
-var table = map[problem.Code]Shown{
-	problem.MissingCredentials:   {401, "authentication_error"},
-	problem.InvalidAPIKey:        {401, "authentication_error"},
-	problem.InvalidToken:         {401, "authentication_error"},
-	problem.TokenExpired:         {401, "authentication_error"},
-	problem.ShopRequired:         {401, "authentication_error"},
-	problem.ProductionKeyRefused: {400, "invalid_request_error"},
-	problem.KeyKindNotAllowed:    {403, "permission_error"},
-	problem.Forbidden:            {403, "permission_error"},
-
-	problem.ContentTypeRequired: {415, "invalid_request_error"},
-	problem.InvalidJSON:         {400, "invalid_request_error"},
-	problem.InvalidRequest:      {400, "invalid_request_error"},
-	problem.MissingField:        {400, "invalid_request_error"},
-	problem.NotFound:            {404, "invalid_request_error"},
-	problem.MethodNotAllowed:    {405, "invalid_request_error"},
-	problem.PayloadTooLarge:     {413, "invalid_request_error"},
-
-	problem.UnsupportedMethod:   {400, "invalid_request_error"},
-	problem.UnsupportedCountry:  {400, "invalid_request_error"},
-	problem.UnsupportedCurrency: {400, "invalid_request_error"},
-	problem.AmountInvalid:       {400, "invalid_request_error"},
-	problem.AmountBelowMinimum:  {400, "invalid_request_error"},
-	problem.AmountAboveMaximum:  {400, "invalid_request_error"},
-	problem.AmountOutOfLimits:   {422, "invalid_request_error"},
-
-	problem.IdempotencyConflict: {409, "idempotency_error"},
-	problem.ConflictState:       {409, "conflict_error"},
-
-	problem.CardDeclined:      {402, "card_error"},
-	problem.InsufficientFunds: {402, "card_error"},
-	problem.ExpiredCard:       {402, "card_error"},
-	problem.FraudBlocked:      {402, "card_error"},
-	problem.KYCRequired:       {402, "card_error"},
-	problem.ThreeDSRequired:   {402, "card_error"},
-	problem.ThreeDSFailed:     {402, "card_error"},
-
-	problem.BalanceInsufficient:   {422, "balance_error"},
-	problem.SettlementAlreadyPaid: {409, "conflict_error"},
-	problem.ClaimAlreadyResolved:  {409, "conflict_error"},
-	problem.RateLimited:           {429, "rate_limit_error"},
-
-	problem.ShopNotFound:                    {404, "invalid_request_error"},
-	problem.MerchantNotFound:                {404, "invalid_request_error"},
-	problem.TransactionNotFound:             {404, "invalid_request_error"},
-	problem.CheckoutSessionNotFound:         {404, "invalid_request_error"},
-	problem.CheckoutSessionAlreadyCompleted: {409, "conflict_error"},
-	problem.SettlementNotFound:              {404, "invalid_request_error"},
-	problem.ClaimNotFound:                   {404, "invalid_request_error"},
-	problem.WalletNotFound:                  {404, "invalid_request_error"},
-	problem.WithdrawalNotFound:              {404, "invalid_request_error"},
-	problem.WebhookNotFound:                 {404, "invalid_request_error"},
-	problem.WebhookDeliveryNotFound:         {404, "invalid_request_error"},
-	problem.EventNotFound:                   {404, "invalid_request_error"},
-
-	problem.CascadeExhausted:   {422, "routing_error"},
-	problem.ServiceUnavailable: {503, "api_error"},
-	problem.Internal:           {500, "api_error"},
-}
-
-// Of returns how a code is shown.
-func Of(code problem.Code) Shown { return table[code] }
-
 // Unauthorized reports whether credentials were refused.
 func Unauthorized(err error) bool {
 	shown, ok := errors.AsType[*problem.Error](err)
-	return ok && Of(shown.Code).Status == http.StatusUnauthorized
+	return ok && shown.Code.Shown().Status == http.StatusUnauthorized
 }
-
-// Codes lists every code, sorted.
-func Codes() []problem.Code { return slices.Sorted(maps.Keys(table)) }
 
 // Envelope is the body of every error (ERR-1).
 type Envelope struct {
@@ -110,7 +37,7 @@ type Envelope struct {
 // Problem is an error as a client sees it.
 type Problem struct {
 	Code      problem.Code `json:"code" doc:"Stable; switch on it"`
-	Type      string       `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
+	Type      problem.Kind `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
 	Message   string       `json:"message" doc:"For people"`
 	Param     string       `json:"param,omitempty" doc:"The offending field"`
 	Decline   string       `json:"decline_code,omitempty" doc:"The card's decline reason"`
@@ -186,7 +113,7 @@ func WithReference(ctx context.Context, page string) context.Context {
 }
 
 func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
-	to := table[e.Code]
+	to := e.Code.Shown()
 	if page, ok := ctx.Value(referenceKey{}).(string); ok && e.Details.HelpURL == "" {
 		linked := *e
 		linked.Details.HelpURL = page + "#error-" + string(e.Code)

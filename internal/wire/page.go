@@ -133,7 +133,7 @@ var words = map[reflect.Type][]any{
 	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
 	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
 	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
-	reflect.TypeFor[problem.Code]():         Texts(Codes()...),
+	reflect.TypeFor[problem.Code]():         Texts(problem.Codes()...),
 }
 
 // Texts is a list of words for a schema.

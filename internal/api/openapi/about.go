@@ -3,8 +3,8 @@ package openapi
 import (
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // about describes what an operation's types do not show: what it does, its own codes, a sample request.
@@ -334,34 +334,14 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
 
-// eventTexts say when each event is sent (EVT-1, EVT-5).
-var eventTexts = map[hook.EventType]string{
-	hook.PaymentCompleted:    "The shopper paid: a pending payment was confirmed, or a card approved at once.",
-	hook.PaymentFailed:       "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which.",
-	hook.PaymentRefunded:     "A completed payment was refunded, in full or in part. `data.object.refund` is the refund.",
-	hook.PaymentCaptured:     "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed.",
-	hook.PaymentAttention:    "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null).",
-	hook.ChargebackCreated:   "A dispute was opened against a completed payment.",
-	hook.ClaimOpened:         "A claim of any kind was opened: a refund, a chargeback or an inquiry.",
-	hook.ClaimResolved:       "A claim reached its end: approved, rejected, expired or withdrawn.",
-	hook.SettlementClosed:    "A settlement batch was closed.",
-	hook.SettlementPDFReady:  "The PDF of a closed settlement can be fetched.",
-	hook.WithdrawalCompleted: "A withdrawal arrived.",
-	hook.WalletAdded:         "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination.",
-	hook.WithdrawalFailed:    "A withdrawal failed; the money is back in the balance.",
-	hook.PaymentCreated:      "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it.",
-	hook.PaymentPending:      "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it.",
-	hook.SessionExpired:      "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works.",
-}
-
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
-	{"X-Service-Signature", "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
+	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
 		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",
-		"t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
-	{"X-Service-Event", "The event's type.", "payment.completed"},
-	{"X-Service-Delivery", "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+		sampleSignature},
+	{webhook.EventHeader, "The event's type.", "payment.completed"},
+	{webhook.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	{"webhook-id", "The event's id, for Standard Webhooks libraries.", "evt_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1"},
 	{"webhook-timestamp", "Unix seconds.", "1763726400"},
-	{"webhook-signature", "The Standard Webhooks signature.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
+	{"webhook-signature", "The Standard Webhooks signature.", sampleStandardSignature},
 }

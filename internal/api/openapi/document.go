@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -174,8 +175,8 @@ func (d document) introduce() {
 			"A raw publishable key reaches `GET /ping` and `GET /payment-methods`.",
 	}
 	var all []any
-	for _, code := range wire.Codes() {
-		row := object{"code": code, "status": wire.Of(code).Status, "type": wire.Of(code).Kind, "meaning": explanations[code].meaning, "returned": true}
+	for _, code := range problem.Codes() {
+		row := object{"code": code, "status": code.Shown().Status, "type": string(code.Shown().Kind), "meaning": code.Shown().Meaning, "returned": true}
 		if apart := explanations[code].apart; apart != "" {
 			row["returned"], row["note"] = false, apart
 		}
@@ -331,7 +332,7 @@ func (o operation) idempotent() bool {
 func (d document) events() {
 	for name, item := range under(d.tree, "webhooks") {
 		post := under(item.(object), "post")
-		post["description"], post["security"] = eventTexts[hook.EventType(name)], []any{}
+		post["description"], post["security"] = hook.EventType(name).Meaning(), []any{}
 		var parameters []any
 		for _, h := range deliveryHeaders {
 			parameters = append(parameters, object{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
@@ -162,6 +163,9 @@ const (
 	dayLater   = "2026-11-22T12:00:00.000Z"
 	weekLater  = "2026-11-28T12:00:00.000Z"
 	suffix     = "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"
+
+	sampleSignature         = "t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"
+	sampleStandardSignature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
 )
 
 // samples are the example values: one PIX payment of 25.50 USD and its consequences.
@@ -220,10 +224,10 @@ var samples = map[string]any{
 	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": paidTime, "deliveredAt": paidTime,
 	"Attempt.statusCode": 204, "Attempt.durationMs": 83, "lastError": nil, "lastResponseSnippet": nil,
 	"Replay.previousStatus": "dead_letter", "note": "the dispatcher sends it within five seconds",
-	"ReceivedHeaders.X-Service-Delivery": "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders.X-Service-Event": "payment.completed",
-	"ReceivedHeaders.X-Service-Signature": "t=1763726400,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
-	"ReceivedHeaders.webhook-id":          "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
-	"ReceivedHeaders.webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+	"ReceivedHeaders." + webhook.DeliveryHeader: "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders." + webhook.EventHeader: "payment.completed",
+	"ReceivedHeaders." + webhook.SignatureHeader: sampleSignature,
+	"ReceivedHeaders.webhook-id":                 "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
+	"ReceivedHeaders.webhook-signature": sampleStandardSignature,
 
 	"Settlement.id": "STL-" + suffix, "Settlement.fees": object{"platform": 20.52, "provider": 21.68, "network": 0, "total": 42.2},
 	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,

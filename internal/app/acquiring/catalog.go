@@ -183,7 +183,7 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 // payable is a converted amount as the shopper is asked for it: in whole units of the currency, if
 // an account that serves the rail takes no cents.
 func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) money.Amount {
-	whole := local.Whole(money.HalfEven)
+	whole := local.WholeUnits()
 	for _, account := range serving {
 		upstream, ok := ms.Upstream(account.ID)
 		if ok && !provider.Takes(upstream, rail.Key, local) && provider.Takes(upstream, rail.Key, whole) {
@@ -218,14 +218,13 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 	}
 	if _, ok := rail.LimitIn(currency); !ok {
 		// The sandbox's range: from one cent to the largest payment.
-		low, _ := rate.Rate.Convert(money.New(1, money.USD), currency, money.Down)
-		high, err := rate.Rate.Convert(money.New(acquirer.MaxAmount, money.USD), currency, money.Up)
+		low, high, err := rate.Rate.Around(money.New(1, money.USD), money.New(acquirer.MaxAmount, money.USD), currency)
 		if err != nil {
 			return money.Amount{}, rate, rail, err
 		}
 		rail.Limits = append(slices.Clip(rail.Limits), acquirer.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
 	}
-	local, err := rate.Rate.Convert(usd, currency, money.HalfEven)
+	local, err := rate.Rate.ToLocal(usd, currency)
 	return local, rate, rail, err
 }
 

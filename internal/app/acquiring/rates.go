@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -152,9 +154,9 @@ func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, fo
 	return rs.SetRates(ctx, readings, force)
 }
 
-// takeRates decides about readings and writes the result. With whole, one reading that jumps
-// refuses all of them.
-func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, whole bool) (changes []RateChange, err error) {
+// takeRates decides about readings and writes the result. Where they are the operator's, one that
+// jumps refuses all of them, and the audit log has those that were set.
+func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, operators bool) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
 		if err != nil {
@@ -176,10 +178,13 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, w
 			if next.Version != q.Version {
 				next.By = rs.Operator
 				change.Quotes = append(change.Quotes, next)
+				if operators {
+					change.Audit = append(change.Audit, rs.auditRate(q, r, force)...)
+				}
 			}
 			changes = append(changes, RateChange{r, q.Rate, verdict})
 		}
-		if whole && len(jumps) > 0 {
+		if operators && len(jumps) > 0 {
 			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
 				strings.Join(jumps, ", "), rs.FX.Terms.MaxJumpBps/100)
 		}
@@ -193,6 +198,17 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, w
 	}
 	rs.Reread(ctx, "rates", rs.ReadRates)
 	return changes, nil
+}
+
+// auditRate is the entry of a rate that the operator sets. Rates apply to both environments.
+func (rs *Rates) auditRate(before pay.KnownRate, r pay.Reading, force bool) []audit.Entry {
+	was := "none"
+	if !before.Rate.IsZero() {
+		was = before.Rate.Decimal()
+	}
+	return rs.Audited(rs.Self(), tenant.Scope{Live: true}, audit.RateSet, string(r.Currency), map[string]string{
+		"rate": r.Rate.Decimal(), "before": was, "source": r.Source, "observedAt": r.At.UTC().Format(time.RFC3339), "forced": strconv.FormatBool(force),
+	})
 }
 
 // ReadFeed reads the feed of rates when it is due. One node does this for all.

@@ -44,11 +44,14 @@ type Access struct {
 	events  authEvents
 }
 
+// AccessTTL is how long an access token lives.
+const AccessTTL = 15 * time.Minute
+
 // NewSecrets returns Secrets that has read none yet. ttl is the lifetime of an access token; 0
-// means 15 minutes.
+// means AccessTTL.
 func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 	if ttl == 0 {
-		ttl = 15 * time.Minute
+		ttl = AccessTTL
 	}
 	return &Secrets{Base: b, ttl: ttl, tokens: &tokens{
 		seen: base.Newest[string, seenToken](base.CacheLimit),

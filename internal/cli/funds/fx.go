@@ -22,9 +22,9 @@ import (
 
 // RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
 type RateFlags struct {
-	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age from which a rate causes a warning (${env}, default ${default})."`
-	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age from which a rate is not used for new charges (${env}, default ${default})."`
-	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Largest change of a rate in one step, in percent; a larger change waits for the operator (${env}, default ${default})."`
+	StaleAfter time.Duration `name:"fx-stale-after" default:"${fx_stale_after}" env:"CASCADA_FX_STALE_AFTER" help:"Age from which a rate causes a warning (${env}, default ${default})."`
+	MaxAge     time.Duration `name:"fx-max-age" default:"${fx_max_age}" env:"CASCADA_FX_MAX_AGE" help:"Age from which a rate is not used for new charges (${env}, default ${default})."`
+	MaxJump    int           `name:"fx-max-jump" default:"${fx_max_jump}" env:"CASCADA_FX_MAX_JUMP" help:"Largest change of a rate in one step, in percent; a larger change waits for the operator (${env}, default ${default})."`
 }
 
 // FX returns the configuration that the flags give.

@@ -117,7 +117,7 @@ type keyCreateCmd struct {
 	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is for the whole merchant."`
 	Environment tenant.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
 	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted. A restricted key is a secret key with only the rights in --rights."`
-	Rights      string             `placeholder:"RIGHTS" help:"Rights of a restricted key: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a second or later shop may withdraw only with withdrawals."`
+	Rights      string             `placeholder:"RIGHTS" help:"Rights of a restricted key: some of ${rights}. A secret key of a second or later shop may withdraw only with withdrawals."`
 	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is valid, such as 2160h; by default until it is revoked."`
 }
 

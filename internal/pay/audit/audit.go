@@ -119,6 +119,8 @@ const (
 	OperatorAdded      Act = "operator.added"      // a new admin API operator
 	OperatorRemoved    Act = "operator.removed"
 
+	RateSet Act = "rate.set" // an exchange rate, by the operator; a feed's are in the history of rates
+
 	RoutingApplied Act = "routing.applied"
 	RoutingReset   Act = "routing.reset"
 

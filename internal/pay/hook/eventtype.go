@@ -1,5 +1,7 @@
 package hook
 
+import "cmp"
+
 // EventType names an event (EVT-1).
 type EventType string
 
@@ -19,32 +21,85 @@ const (
 	WithdrawalFailed    EventType = "withdrawal.failed"
 	WalletAdded         EventType = "wallet.created" // the balance can be paid to one more destination
 
-	// Since NewestEvents.
 	PaymentCreated EventType = "payment.created"          // the payment exists, and no provider was called yet
 	PaymentPending EventType = "payment.pending"          // the shopper has to act
 	SessionExpired EventType = "checkout.session.expired" // the shopper chose no method in time
 )
 
-// Since is the first set that has the type.
-func (t EventType) Since() EventsVersion {
-	switch t {
-	case PaymentCreated, PaymentPending, SessionExpired:
-		return NewestEvents
-	}
-	return FirstEvents
+// eventRow is all that is told of a type beside its name.
+type eventRow struct {
+	kind    EventType
+	meaning string        // when it is sent, for the documents (EVT-1, EVT-5)
+	since   EventsVersion // the first set that has the type
+	// Two events precede the first number of their object (docs/decisions/order.md): early is the part
+	// of their ids that replaces the number and sorts before it, place their place.
+	early    string
+	place    int64
+	optional bool // made only if an endpoint wants it
 }
+
+// events has a row for each type, in the order of the documents.
+var events = []eventRow{
+	{kind: PaymentCompleted, since: FirstEvents,
+		meaning: "The shopper paid: a pending payment was confirmed, or a card approved at once."},
+	{kind: PaymentFailed, since: FirstEvents,
+		meaning: "The payment was declined, no provider took it, it expired, or the shop canceled it: `failure.code` says which."},
+	{kind: PaymentRefunded, since: FirstEvents,
+		meaning: "A completed payment was refunded, in full or in part. `data.object.refund` is the refund."},
+	{kind: ChargebackCreated, since: FirstEvents,
+		meaning: "A dispute was opened against a completed payment."},
+	{kind: ClaimOpened, since: FirstEvents,
+		meaning: "A claim of any kind was opened: a refund, a chargeback or an inquiry."},
+	{kind: ClaimResolved, since: FirstEvents,
+		meaning: "A claim reached its end: approved, rejected, expired or withdrawn."},
+	{kind: SettlementClosed, since: FirstEvents,
+		meaning: "A settlement batch was closed."},
+	{kind: SettlementPDFReady, since: FirstEvents,
+		meaning: "The PDF of a closed settlement can be fetched."},
+	{kind: WithdrawalCompleted, since: FirstEvents,
+		meaning: "A withdrawal arrived."},
+	{kind: WithdrawalFailed, since: FirstEvents,
+		meaning: "A withdrawal failed; the money is back in the balance."},
+	{kind: PaymentCaptured, since: FirstEvents,
+		meaning: "An older name of payment.completed, from the sandbox's simulator only. Subscribe to payment.completed."},
+	{kind: PaymentAttention, since: FirstEvents,
+		meaning: "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null)."},
+	{kind: WalletAdded, since: FirstEvents,
+		meaning: "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination."},
+	{kind: PaymentCreated, since: NewestEvents, early: "0a", place: -1, optional: true,
+		meaning: "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it."},
+	{kind: PaymentPending, since: NewestEvents, early: "0b", place: 0, optional: true,
+		meaning: "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it."},
+	{kind: SessionExpired, since: NewestEvents,
+		meaning: "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works."},
+}
+
+// rows has the events by their type.
+var rows = func() map[EventType]eventRow {
+	all := map[EventType]eventRow{}
+	for _, e := range events {
+		all[e.kind] = e
+	}
+	return all
+}()
+
+// Meaning says when the event is sent.
+func (t EventType) Meaning() string { return rows[t].meaning }
+
+// Since is the first set that has the type.
+func (t EventType) Since() EventsVersion { return cmp.Or(rows[t].since, FirstEvents) }
 
 // Optional reports whether events of the type are made only if an endpoint wants them: the payment
 // itself shows the same (docs/decisions/events.md).
-func (t EventType) Optional() bool { return t == PaymentCreated || t == PaymentPending }
+func (t EventType) Optional() bool { return rows[t].optional }
 
 // EventTypes lists all events in the order of the documents.
 func EventTypes() []EventType {
-	return []EventType{
-		PaymentCompleted, PaymentFailed, PaymentRefunded, ChargebackCreated, ClaimOpened, ClaimResolved,
-		SettlementClosed, SettlementPDFReady, WithdrawalCompleted, WithdrawalFailed, PaymentCaptured, PaymentAttention,
-		WalletAdded, PaymentCreated, PaymentPending, SessionExpired,
+	list := make([]EventType, len(events))
+	for i, e := range events {
+		list[i] = e.kind
 	}
+	return list
 }
 
 // EventsVersion is a set of event types, named after the day from which it is sent. An endpoint for

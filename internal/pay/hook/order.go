@@ -1,19 +1,24 @@
 package hook
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // The events of one object are numbered, and an endpoint gets them in order
-// (docs/decisions/order.md). Two events precede the first number. For each: the part of the event's
-// id that replaces the number and sorts before it, and its place.
-var unnumbered = []struct {
-	kind  EventType
-	name  string
-	place int64
-}{{PaymentCreated, "0a", -1}, {PaymentPending, "0b", 0}}
+// (docs/decisions/order.md). unnumbered are those that precede the first number.
+var unnumbered = func() (list []eventRow) {
+	for _, e := range events {
+		if e.early != "" {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b eventRow) int { return cmp.Compare(a.place, b.place) })
+	return list
+}()
 
 const (
 	// MostBefore is the most earlier deliveries for which one waits.
@@ -29,13 +34,7 @@ func EventID(suffix string, number int64) string {
 
 // EarlyEventID is the id of an event that precedes the first number.
 func EarlyEventID(suffix string, t EventType) string {
-	name := ""
-	for _, u := range unnumbered {
-		if u.kind == t {
-			name = u.name
-		}
-	}
-	return EventPrefix + suffix + "-" + name
+	return EventPrefix + suffix + "-" + rows[t].early
 }
 
 // eventParts splits an event's id into its object, its number or the name that replaces it, and the
@@ -59,7 +58,7 @@ func (d Delivery) About() string {
 func (d Delivery) Place() int64 {
 	_, number, _ := eventParts(d.Event)
 	for _, u := range unnumbered {
-		if u.name == number {
+		if u.early == number {
 			return u.place
 		}
 	}
@@ -85,7 +84,7 @@ func (d Delivery) Before(to Subscription) (ids []string) {
 	}
 	for i := len(unnumbered) - 1; i >= 0; i-- {
 		if unnumbered[i].place < place && to.Wants(unnumbered[i].kind) {
-			name(unnumbered[i].name)
+			name(unnumbered[i].early)
 		}
 	}
 	return ids

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+// words are what flags take from the rest of the program, as ${name}: a default or a list stands in
+// one place only.
+func words() kong.Vars {
+	limits, fx := daemon.DefaultLimits(), acquiring.DefaultFX()
+	var tiers []string
+	for _, tier := range tenant.Tiers() {
+		tiers = append(tiers, fmt.Sprintf("%s=%d", tier, limits.Tiers[tier]))
+	}
+	all := kong.Vars{
+		"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText(), "rights": tenant.WriteRights(tenant.Rights()),
+		"tier_limits": strings.Join(tiers, ","),
+	}
+	for name, n := range map[string]int{
+		"sandbox_limit": limits.Sandbox, "logins_limit": limits.Logins, "open_limit": limits.Open, "refused_limit": limits.Refused,
+		"fx_max_jump": int(fx.Terms.MaxJumpBps / 100),
+	} {
+		all[name] = strconv.Itoa(n)
+	}
+	for name, d := range map[string]time.Duration{
+		"wallet_cool_down": pay.WalletCoolDown, "poll_limit": limits.Poll,
+		"fx_stale_after": fx.Terms.StaleAfter, "fx_max_age": fx.Terms.MaxAge, "fx_every": fx.Every,
+	} {
+		all[name] = short(d)
+	}
+	return all
+}
+
+// short writes a duration as people do: 24h for 24h0m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
