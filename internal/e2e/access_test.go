@@ -35,14 +35,14 @@ func accessible(t *testing.T, tab context.Context, what string) {
 		t.Fatalf("axe is not installed (make spec installs it): %v", err)
 	}
 	_, err = chromedp.Run(tab, chromedp.Evaluate[bool](script+"; true"))
-	must(t, err)
+	Must(t, err)
 	for colours, rules := range map[string]string{
 		"light": "'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'", "dark": "'color-contrast'",
 	} {
 		_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
-		must(t, err)
+		Must(t, err)
 		found, err := chromedp.Run(tab, chromedp.Evaluate[string](fmt.Sprintf(runAxe, rules), chromedp.EvalAwaitPromise))
-		must(t, err)
+		Must(t, err)
 		if found != "" {
 			t.Errorf("%s in %s colours:\n%s", what, colours, found)
 		}
@@ -53,8 +53,8 @@ func accessible(t *testing.T, tab context.Context, what string) {
 // 2.2 AA).
 func TestPagesAreForEverybody(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	paths := map[string]string{
 		"an unknown session": "/checkout/cs_" + "0123456789012345678901234567890123456789012",
 		"an unknown payment": "/pay/TXN-UNKNOWN",
@@ -62,35 +62,35 @@ func TestPagesAreForEverybody(t *testing.T) {
 	for method, body := range map[string]string{
 		"pix": `"sbx_pix","documentId":"52998224725"`, "cash": `"sbx_cash"`, "spei": `"sbx_spei","documentId":"XAXX010101000"`, "pse": `"sbx_pse"`,
 	} {
-		id := o.create(t, `{"amount":25.5,"returnUrl":"https://shop.example/thanks","hostedCheckout":true,"paymentMethodId":`+body+`}`)
+		id := o.Create(t, `{"amount":25.5,"returnUrl":"https://shop.example/thanks","hostedCheckout":true,"paymentMethodId":`+body+`}`)
 		paths["waiting for "+method] = "/pay/" + id
 		paths["the bank for "+method] = "/sandbox/bank/" + id
 	}
 	for _, ending := range []string{"paid", "failed", "expired"} {
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
-		o.simulate(t, id, ending).want(t, http.StatusOK)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		o.Simulate(t, id, ending).Want(t, http.StatusOK)
 		paths[ending] = "/pay/" + id
 	}
 	for _, ending := range []string{"late", "wrong_amount"} {
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks","hostedCheckout":true}`)
-		s.atBank(t, id, ending)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks","hostedCheckout":true}`)
+		s.AtBank(t, id, ending)
 		paths[ending] = "/pay/" + id
 	}
 	chosen := func() string {
-		_, _, h := s.browse(t, http.MethodPost, o.selector(t, ""), "method=sbx_cash")
+		_, _, h := s.Browse(t, http.MethodPost, selector(t, o, ""), "method=sbx_cash")
 		return strings.TrimPrefix(h.Get("Location"), "/c/")
 	}
 	paths["a choice made before"] = "/pay/" + chosen() + "?note=taken"
 	changed := chosen()
-	paths["the choice after another"], _, _ = strings.Cut(s.changed(t, changed), "?")
+	paths["the choice after another"], _, _ = strings.Cut(callOff(t, s, changed), "?")
 	paths["changed"] = "/pay/" + changed
-	paths["a boleto"] = "/pay/" + o.create(t, `{"amount":9,"paymentMethod":"boleto","country":"BR","documentId":"52998224725"}`)
-	part := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-	o.simulate(t, part, "paid").want(t, http.StatusOK)
-	o.post(t, "/payments/"+part+"/refund", `{"amount":5}`).want(t, http.StatusOK)
+	paths["a boleto"] = "/pay/" + o.Create(t, `{"amount":9,"paymentMethod":"boleto","country":"BR","documentId":"52998224725"}`)
+	part := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+	o.Simulate(t, part, "paid").Want(t, http.StatusOK)
+	o.Post(t, "/payments/"+part+"/refund", `{"amount":5}`).Want(t, http.StatusOK)
 	paths["refunded in part"] = "/pay/" + part
-	o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).want(t, http.StatusCreated)
-	paths["a verification"] = o.get(t, "/kyc/"+o.post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).text(t, "verificationId")).text(t, "url")[len(s.URL):]
+	o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).Want(t, http.StatusCreated)
+	paths["a verification"] = o.Get(t, "/kyc/"+o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Text(t, "verificationId")).Text(t, "url")[len(s.URL):]
 	for what, path := range paths {
 		for i, sc := range screens {
 			lang := []string{"es", "pt"}[i]
@@ -104,17 +104,17 @@ func TestPagesAreForEverybody(t *testing.T) {
 				if what == "a verification" {
 					query = ""
 				}
-				must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
+				Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
 				accessible(t, tab, what+" on a "+sc.name)
 			})
 		}
 	}
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
 	accessible(t, tab, "the reference")
-	must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=en")))
+	Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
 	accessible(t, tab, "the choice")
-	must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+	Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
 		chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
 	accessible(t, tab, "a wrong document")
 }
@@ -124,11 +124,11 @@ func focus(t *testing.T, tab context.Context, key, selector string) {
 	t.Helper()
 	for range 40 {
 		there, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.activeElement.matches(`+strconv.Quote(selector)+`)`))
-		must(t, err)
+		Must(t, err)
 		if there {
 			return
 		}
-		must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
+		Must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
 	}
 	t.Fatalf("%q never has the focus", selector)
 }
@@ -136,20 +136,20 @@ func focus(t *testing.T, tab context.Context, key, selector string) {
 // From the choice to the thanks with nothing but a keyboard.
 func TestShopperPaysByKeyboard(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=en")))
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
 	focus(t, tab, kb.Tab, `input[name="method"]`)
 	focus(t, tab, kb.ArrowDown, `#m-sbx_pix:checked`)
 	focus(t, tab, kb.Tab, `#d-sbx_pix`)
-	must(t, chromedp.Do(tab, chromedp.KeyEvent("52998224725"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.qr`)))
+	Must(t, chromedp.Do(tab, chromedp.KeyEvent("52998224725"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.qr`)))
 	focus(t, tab, kb.Tab, `a[href*="/sandbox/bank/"]`)
-	must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`button[value="pay"]`)))
+	Must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`button[value="pay"]`)))
 	focus(t, tab, kb.Tab, `button[value="pay"]`)
-	must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.paid`)))
+	Must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.paid`)))
 	focus(t, tab, kb.Tab, `a[href^="https://shop.example/thanks?"]`)
-	if n := o.total(t, map[string][]string{"status": {"completed"}}); n != "1" {
+	if n := o.Total(t, map[string][]string{"status": {"completed"}}); n != "1" {
 		t.Errorf("%s payments are completed, want one", n)
 	}
 }

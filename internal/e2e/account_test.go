@@ -17,24 +17,24 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// plainly runs a test on each engine against a service whose operator may open
+// Plainly runs a test on each engine against a service whose operator may open
 // accounts at the plain provider.
-func plainly(t *testing.T, test func(t *testing.T, s *service)) {
+func Plainly(t *testing.T, test func(t *testing.T, s *Instance)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
-			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 			c.Adapters = []provider.Adapter{providertest.Plain()}
 		})
-		s.rate(t, "BRL 5.4", "MXN 18.35")
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
 		test(t, s)
 	})
 }
 
-// account opens one at an upstream that knows key-1, for production and all
+// OpenAccount opens one at an upstream that knows key-1, for production and all
 // merchants unless more says otherwise.
-func (s *service) account(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
+func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
 	t.Helper()
 	n := acquiring.NewAccount{
 		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: acquirer.DefaultPriority,
@@ -44,81 +44,81 @@ func (s *service) account(t *testing.T, id string, u *providertest.Upstream, mor
 		change(&n)
 	}
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
-	must(t, err)
+	Must(t, err)
 }
 
 // told sends what the upstream tells of a payment's attempt.
-func (s *service) told(t *testing.T, u *providertest.Upstream, payment string, attempt int, status, secret string) reply {
+func (s *Instance) TellUpstream(t *testing.T, u *providertest.Upstream, payment string, attempt int, status, secret string) Reply {
 	t.Helper()
 	address, signature, body := u.Notify(fmt.Sprintf("%s-%d", strings.TrimPrefix(payment, "TXN-"), attempt), status, secret)
-	return s.knockAt(t, strings.TrimPrefix(address, s.URL), signature, body)
+	return KnockAt(t, s, strings.TrimPrefix(address, s.URL), signature, body)
 }
 
-func (s *service) knockAt(t *testing.T, path, signature string, body []byte) reply {
+func KnockAt(t *testing.T, s *Instance, path, signature string, body []byte) Reply {
 	t.Helper()
-	return s.send(t, request{method: http.MethodPost, path: path, body: string(body), header: http.Header{
+	return s.Send(t, Request{Method: http.MethodPost, Path: path, Body: string(body), Header: http.Header{
 		"Content-Type": {"application/json"}, providertest.PlainSignature: {signature},
 	}})
 }
 
-// pix is an order of 10 USD, 54 BRL.
-func (o shop) pix(t *testing.T) string {
+// PixOrder is an order of 10 USD, 54 BRL.
+func (o Client) PixOrder(t *testing.T) string {
 	t.Helper()
-	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + o.live().method(t, "BRA", "pix") + `"}`
+	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + o.Production().Method(t, "BRA", "pix") + `"}`
 }
 
 // routable tells whether the shop's catalog says that pix can be charged.
-func (o shop) routable(t *testing.T) string {
+func routable(t *testing.T, o Client) string {
 	t.Helper()
-	r := o.get(t, "/payment-methods?country=BR&method=pix")
-	if (r.text(t, "methods.0.unroutableReason") == "<nil>") != (r.text(t, "methods.0.routable") == "true") {
+	r := o.Get(t, "/payment-methods?country=BR&method=pix")
+	if (r.Text(t, "methods.0.unroutableReason") == "<nil>") != (r.Text(t, "methods.0.routable") == "true") {
 		t.Errorf("want a reason where a method is not routable, and there alone: %s", r)
 	}
-	return r.text(t, "methods.0.routable") + " " + r.text(t, "routableCount")
+	return r.Text(t, "methods.0.routable") + " " + r.Text(t, "routableCount")
 }
 
 const noProvider = "422 cascade_exhausted routing_error reason=no_provider_for_method_region"
 
 func TestAccountTakesPaymentsInProduction(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o, other := s.shop(t), s.shop(t)
-		live := o.live()
-		if got := live.routable(t); got != "false 0" {
+		o, other := s.NewShop(t), s.NewShop(t)
+		live := o.Production()
+		if got := routable(t, live); got != "false 0" {
 			t.Errorf("without an account pix is routable: %s", got)
 		}
-		live.post(t, "/payments", o.pix(t)).refused(t, noProvider)
-		s.account(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
-		if got := live.routable(t); got != "true 1" {
+		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		s.OpenAccount(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
+		if got := routable(t, live); got != "true 1" {
 			t.Errorf("with an account pix is routable: %s", got)
 		}
-		if got := other.live().routable(t); got != "false 0" {
+		if got := routable(t, other.Production()); got != "false 0" {
 			t.Errorf("another merchant's account serves: %s", got)
 		}
-		if got := live.get(t, "/payment-methods?country=MX&method=spei").text(t, "methods.0.routable"); got != "false" {
+		if got := live.Get(t, "/payment-methods?country=MX&method=spei").Text(t, "methods.0.routable"); got != "false" {
 			t.Error("spei is routable, and the account is for pix")
 		}
-		other.live().post(t, "/payments", o.pix(t)).refused(t, noProvider)
-		id := live.create(t, o.pix(t))
+		other.Production().Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		id := live.Create(t, o.PixOrder(t))
 		if got := fmt.Sprint(u.Charges()); got != "map["+strings.TrimPrefix(id, "TXN-")+"-1:54 BRL open]" {
 			t.Errorf("the provider has %s", got)
 		}
-		s.told(t, u, id, 1, "paid", "for-acme-hush").is(t, http.StatusOK, `{"ok":true}`)
-		s.told(t, u, id, 1, "paid", "for-acme-hush").is(t, http.StatusOK, `{"ok":true}`)
-		if got := live.status(t, id); got != "completed" {
+		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		if got := live.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}
-		live.post(t, "/payments/"+id+"/refund", `{}`).want(t, http.StatusOK)
+		live.Post(t, "/payments/"+id+"/refund", `{}`).Want(t, http.StatusOK)
 		if got := fmt.Sprint(u.Charges()); strings.Count(got, "54 BRL paid") != 2 {
 			t.Errorf("want the charge and its refund: %s", got)
 		}
 		story, err := s.App.Story(ctx, id)
-		must(t, err)
+		Must(t, err)
 		if !strings.Contains(story, "1 at for-acme: approved") {
 			t.Errorf("the story does not tell of the account:\n%s", story)
 		}
 		// The sandbox has nothing of it.
-		o.post(t, "/payments", o.pix(t)).want(t, http.StatusCreated)
+		o.Post(t, "/payments", o.PixOrder(t)).Want(t, http.StatusCreated)
 		if n := len(u.Charges()); n != 2 {
 			t.Errorf("a sandbox payment went to the production account: %v", u.Charges())
 		}
@@ -129,20 +129,20 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 // What the shopper did not pay in time cannot be paid afterwards, and what was
 // paid in the last moment counts.
 func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		s.account(t, "acme-pix", u)
-		o := s.shop(t)
-		live := o.live()
+		s.OpenAccount(t, "acme-pix", u)
+		o := s.NewShop(t)
+		live := o.Production()
 		for _, c := range []struct{ status, charged string }{{"expired", "canceled"}, {"completed", "paid"}} {
 			status, charged := c.status, c.charged
 			if status == "completed" {
 				u.Swift()
 			}
-			id := live.create(t, o.pix(t))
+			id := live.Create(t, o.PixOrder(t))
 			ref := strings.TrimPrefix(id, "TXN-") + "-1"
-			s.clock.advance(24*time.Hour + time.Minute)
-			s.sweep(t, "the window is over", func() bool { return live.status(t, id) == status })
+			s.Clock.Advance(24*time.Hour + time.Minute)
+			s.Sweep(t, "the window is over", func() bool { return live.Status(t, id) == status })
 			if got := u.Charges()[ref]; got != "54 BRL "+charged {
 				t.Errorf("a payment that %s is at the provider: %s", status, got)
 			}
@@ -151,23 +151,23 @@ func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
 }
 
 func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		live := o.live()
-		s.account(t, "bank", u)
-		first, second := live.create(t, o.pix(t)), live.create(t, o.pix(t))
+		o := s.NewShop(t)
+		live := o.Production()
+		s.OpenAccount(t, "bank", u)
+		first, second := live.Create(t, o.PixOrder(t)), live.Create(t, o.PixOrder(t))
 		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank", false)
-		must(t, err)
-		if got := live.routable(t); got != "false 0" {
+		Must(t, err)
+		if got := routable(t, live); got != "false 0" {
 			t.Errorf("a disabled account is routable: %s", got)
 		}
-		live.post(t, "/payments", o.pix(t)).refused(t, noProvider)
-		s.told(t, u, first, 1, "paid", "bank-hush").is(t, http.StatusOK, `{"ok":true}`)
+		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		s.TellUpstream(t, u, first, 1, "paid", "bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		u.Notify(strings.TrimPrefix(second, "TXN-")+"-1", "paid", "") // and tells nobody
-		s.clock.advance(6 * time.Minute)
-		s.sweep(t, "the provider was asked", func() bool { return live.status(t, second) == "completed" })
-		if got := live.status(t, first); got != "completed" {
+		s.Clock.Advance(6 * time.Minute)
+		s.Sweep(t, "the provider was asked", func() bool { return live.Status(t, second) == "completed" })
+		if got := live.Status(t, first); got != "completed" {
 			t.Errorf("the first is %s, want completed", got)
 		}
 		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err != nil {
@@ -177,26 +177,26 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
 			t.Errorf("a removed account was enabled: %v", err)
 		}
-		s.knockAt(t, apiPath+"/providers/bank/notifications", "", []byte(`{}`)).refused(t, "404 not_found invalid_request_error")
+		KnockAt(t, s, APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "404 not_found invalid_request_error")
 	})
 }
 
 func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		s.account(t, "bank", u)
-		s.account(t, "bank-2", u)
-		id := o.live().create(t, o.pix(t))
+		o := s.NewShop(t)
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "bank-2", u)
+		id := o.Production().Create(t, o.PixOrder(t))
 		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
 			t.Errorf("an account with an open payment was removed: %v", err)
 		}
-		s.removes(t, "bank-2", false)
-		s.removes(t, "bank", true)
-		s.clock.advance(6 * time.Minute)
+		removes(t, s, "bank-2", false)
+		removes(t, s, "bank", true)
+		s.Clock.Advance(6 * time.Minute)
 		_, err := s.App.Cascade.Sweep(ctx)
-		must(t, err)
-		if got := o.live().status(t, id); got != "pending" {
+		Must(t, err)
+		if got := o.Production().Status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
 		}
 		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
@@ -208,39 +208,39 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 
 // What is done at the command line is another process's.
 func TestServerLearnsOfAccountsByItself(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1", "key-2")
-		o := s.shop(t)
-		live := o.live()
+		o := s.NewShop(t)
+		live := o.Production()
 		beside, err := daemon.Open(ctx, daemon.Config{
-			Database: s.database, MasterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", Existing: true, Operator: "ana@desk",
-			Adapters: []provider.Adapter{providertest.Plain()}, Now: s.clock.now,
+			Database: s.Database, MasterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", Existing: true, Operator: "ana@desk",
+			Adapters: []provider.Adapter{providertest.Plain()}, Now: s.Clock.Now,
 		})
-		must(t, err)
+		Must(t, err)
 		defer beside.Close()
 		account, err := beside.Accounts.Add(ctx, beside.Self(), acquiring.NewAccount{
 			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
 		})
-		must(t, err)
+		Must(t, err)
 		if !strings.HasPrefix(account.ID, "acc_") {
 			t.Errorf("the account is called %s", account.ID)
 		}
-		eventually(t, "pix is routable", func() bool { return live.routable(t) == "true 1" })
-		id := live.create(t, o.pix(t))
+		Eventually(t, "pix is routable", func() bool { return routable(t, live) == "true 1" })
+		id := live.Create(t, o.PixOrder(t))
 		_, err = beside.Accounts.Rotate(ctx, beside.Self(), account.ID, map[string]string{"apiKey": "key-2"})
-		must(t, err)
+		Must(t, err)
 		u.Revoke("key-1")
-		eventually(t, "a charge is made with the new key", func() bool { return live.post(t, "/payments", o.pix(t)).status == http.StatusCreated })
+		Eventually(t, "a charge is made with the new key", func() bool { return live.Post(t, "/payments", o.PixOrder(t)).Status == http.StatusCreated })
 		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
 			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
 		}
 		_, err = beside.Accounts.Enable(ctx, beside.Self(), account.ID, false)
-		must(t, err)
-		eventually(t, "pix is not routable", func() bool { return live.routable(t) == "false 0" })
-		s.told(t, u, id, 1, "paid", "hush-hush").is(t, http.StatusOK, `{"ok":true}`)
+		Must(t, err)
+		Eventually(t, "pix is not routable", func() bool { return routable(t, live) == "false 0" })
+		s.TellUpstream(t, u, id, 1, "paid", "hush-hush").Is(t, http.StatusOK, `{"ok":true}`)
 
 		log, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
-		must(t, err)
+		Must(t, err)
 		var acts []string
 		for _, e := range log {
 			if e.Object != account.ID {
@@ -257,7 +257,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		if want := []string{"provider.added", "provider.rotated", "provider.disabled"}; !slices.Equal(acts, want) {
 			t.Errorf("the audit log tells %v, want %v", acts, want)
 		}
-		query, done := s.open(t)
+		query, done := s.Open(t)
 		defer done()
 		for _, row := range append(query("SELECT * FROM provider_accounts"), query("SELECT * FROM audit")...) {
 			if strings.Contains(row, "key-1") || strings.Contains(row, "key-2") || strings.Contains(row, "hush-hush") {
@@ -268,68 +268,68 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 }
 
 func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		live := o.live()
+		o := s.NewShop(t)
+		live := o.Production()
 		bounded := func(low, high int64) func(*acquiring.NewAccount) {
 			return func(n *acquiring.NewAccount) {
 				n.Terms = []acquirer.RailTerms{{Rail: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
 			}
 		}
-		s.account(t, "small", u, bounded(10_00, 60_00))
-		s.account(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
-		r := live.get(t, "/payment-methods?country=BR&method=pix")
-		if got := r.text(t, "methods.0.currencyLimits.0.min") + " " + r.text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
+		s.OpenAccount(t, "small", u, bounded(10_00, 60_00))
+		s.OpenAccount(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
+		r := live.Get(t, "/payment-methods?country=BR&method=pix")
+		if got := r.Text(t, "methods.0.currencyLimits.0.min") + " " + r.Text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
 			t.Errorf("the catalog bounds pix to %s, want 10 500", got)
 		}
-		at := func(amount string) reply {
-			return live.post(t, "/payments", strings.Replace(o.pix(t), `"amount":10`, `"amount":`+amount, 1))
+		at := func(amount string) Reply {
+			return live.Post(t, "/payments", strings.Replace(o.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
 		}
 		const outside = "422 amount_out_of_limits invalid_request_error param=amount boundViolated="
-		at("1.8").refused(t, outside+"min") // 9.72 BRL
-		at("100").refused(t, outside+"max") // 540 BRL
+		at("1.8").Refused(t, outside+"min") // 9.72 BRL
+		at("100").Refused(t, outside+"max") // 540 BRL
 		for amount, want := range map[string]string{"2": "small", "10": "small", "12": "large", "92": "large"} {
-			story, err := s.App.Story(ctx, at(amount).want(t, http.StatusCreated).text(t, "transactionId"))
-			must(t, err)
+			story, err := s.App.Story(ctx, at(amount).Want(t, http.StatusCreated).Text(t, "transactionId"))
+			Must(t, err)
 			if !strings.Contains(story, "1 at "+want+": pending") {
 				t.Errorf("%s USD did not go to %s:\n%s", amount, want, story)
 			}
 		}
-		session := live.session(t, `{"amount":700,"currency":"BRL",`+ana+`}`)
-		o.shopper(session).choose(t, choice(live.method(t, "BRA", "pix"))).refused(t, outside+"max")
+		session := live.Session(t, `{"amount":700,"currency":"BRL",`+Ana+`}`)
+		o.Shopper(session).Choose(t, Choice(live.Method(t, "BRA", "pix"))).Refused(t, outside+"max")
 	})
 }
 
 // An account at a provider's own test environment takes the place of the
 // simulators, on its rails.
 func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		s.account(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
-		id := o.create(t, o.pix(t))
+		o := s.NewShop(t)
+		s.OpenAccount(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
+		id := o.Create(t, o.PixOrder(t))
 		if len(u.Charges()) != 1 {
 			t.Fatalf("the payment did not go to the test account: %v", u.Charges())
 		}
-		o.simulate(t, id, "paid").refused(t, "409 conflict_state conflict_error from=pending")
-		if status, page, _ := s.visit(t, "/pay/"+id); status != http.StatusOK || strings.Contains(page, "/sandbox/bank/") {
+		o.Simulate(t, id, "paid").Refused(t, "409 conflict_state conflict_error from=pending")
+		if status, page, _ := s.Visit(t, "/pay/"+id); status != http.StatusOK || strings.Contains(page, "/sandbox/bank/") {
 			t.Errorf("the page of a real provider's payment leads to the simulated bank: %d", status)
 		}
-		if status, _, _ := s.visit(t, "/sandbox/bank/"+id); status != http.StatusNotFound {
+		if status, _, _ := s.Visit(t, "/sandbox/bank/"+id); status != http.StatusNotFound {
 			t.Errorf("it has a simulated bank: %d", status)
 		}
-		s.told(t, u, id, 1, "paid", "test-bank-hush").is(t, http.StatusOK, `{"ok":true}`)
-		if got := o.status(t, id); got != "completed" {
+		s.TellUpstream(t, u, id, 1, "paid", "test-bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}
 		// What the shop plays, and the test rails, are the simulators'.
-		o.post(t, "/payments", o.pix(t), "Sandbox-Simulate: paid").want(t, http.StatusCreated)
-		o.create(t, pix10)
+		o.Post(t, "/payments", o.PixOrder(t), "Sandbox-Simulate: paid").Want(t, http.StatusCreated)
+		o.Create(t, pix10)
 		if len(u.Charges()) != 1 {
 			t.Errorf("the test account got %v", u.Charges())
 		}
-		if got := o.live().routable(t); got != "false 0" {
+		if got := routable(t, o.Production()); got != "false 0" {
 			t.Errorf("a sandbox account serves production: %s", got)
 		}
 	})
@@ -337,23 +337,23 @@ func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 
 // Who holds one account's secret has no say about another's charges.
 func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o, rival := s.shop(t), s.shop(t)
-		s.account(t, "bank", u)
-		s.account(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = rival.Merchant.ID })
-		id := o.live().create(t, o.pix(t))
+		o, rival := s.NewShop(t), s.NewShop(t)
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = rival.Merchant.ID })
+		id := o.Production().Create(t, o.PixOrder(t))
 		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
-		s.knockAt(t, apiPath+"/providers/rivals/notifications", signature, body).refused(t, "404 transaction_not_found invalid_request_error")
-		s.knockAt(t, apiPath+"/providers/bank/notifications", signature, body).refused(t, "401 invalid_token authentication_error")
-		if got := o.live().status(t, id); got != "pending" {
+		KnockAt(t, s, APIPath+"/providers/rivals/notifications", signature, body).Refused(t, "404 transaction_not_found invalid_request_error")
+		KnockAt(t, s, APIPath+"/providers/bank/notifications", signature, body).Refused(t, "401 invalid_token authentication_error")
+		if got := o.Production().Status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending", got)
 		}
 	})
 }
 
 func TestAccountThatCannotBeIsRefused(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		for want, change := range map[string]func(*acquiring.NewAccount){
 			`no adapter "visa": use one of plain`:     func(n *acquiring.NewAccount) { n.Adapter = "visa" },
 			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
@@ -394,23 +394,23 @@ func TestBrokenAccountHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		configure := func(adapters ...provider.Adapter) func(*daemon.Config) {
-			return func(c *daemon.Config) { c.Adapters, c.FX = adapters, daemon.FX{StaleAfter: century, MaxAge: century} }
+			return func(c *daemon.Config) { c.Adapters, c.FX = adapters, daemon.FX{StaleAfter: Century, MaxAge: Century} }
 		}
-		s := startWith(t, database, &clock{}, configure(providertest.Plain()))
-		s.rate(t, "BRL 5.4")
-		s.account(t, "bank", providertest.NewUpstream(t, "key-1"))
-		o := s.shop(t)
-		s.end(t)
-		without := startWith(t, database, s.clock, configure(provider.Adapter{Name: "another"}))
-		o.service = without
-		if got := o.live().routable(t); got != "false 0" {
+		s := StartWith(t, database, &Clock{}, configure(providertest.Plain()))
+		s.Rate(t, "BRL 5.4")
+		s.OpenAccount(t, "bank", providertest.NewUpstream(t, "key-1"))
+		o := s.NewShop(t)
+		s.End(t)
+		without := StartWith(t, database, s.Clock, configure(provider.Adapter{Name: "another"}))
+		o.Instance = without
+		if got := routable(t, o.Production()); got != "false 0" {
 			t.Errorf("pix is routable without its adapter: %s", got)
 		}
 		list, err := without.App.Providers.Accounts(ctx, false)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 1 || !strings.Contains(list[0].Broken, `no adapter "plain"`) {
 			t.Errorf("want the account told to be broken: %+v", list)
 		}
-		without.log.take(t, "bank")
+		without.Log.Take(t, "bank")
 	})
 }

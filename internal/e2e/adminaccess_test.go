@@ -12,47 +12,47 @@ import (
 )
 
 func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
-	operated(t, func(t *testing.T, op operator) {
-		o := op.shop(t)
-		access := o.pair(t).text(t, "accessToken")
+	Operated(t, func(t *testing.T, op Operator) {
+		o := op.NewShop(t)
+		access := Pair(t, o).Text(t, "accessToken")
 		const nobody, wrong = "401 missing_credentials authentication_error", "401 invalid_token authentication_error"
 		for _, c := range []struct{ header, want string }{
 			{"Authorization: ", nobody}, {"Authorization: Bearer", nobody}, {"Authorization: Basic b3A6eA==", nobody},
 			{"Authorization: Bearer op_" + strings.Repeat("A", 43), wrong},
-			{"Authorization: Bearer " + op.token[:len(op.token)-1], wrong},
-			{"Authorization: Bearer " + strings.ToUpper(op.token), wrong},
+			{"Authorization: Bearer " + op.Token[:len(op.Token)-1], wrong},
+			{"Authorization: Bearer " + strings.ToUpper(op.Token), wrong},
 			{"Authorization: Bearer op_" + strings.Repeat("A", 5000), wrong},
 			{"Authorization: Bearer " + o.Live.Secret, wrong}, {"Authorization: Bearer " + o.Live.Publishable, wrong},
 			{"Authorization: Bearer " + access, wrong},
 		} {
 			for _, path := range []string{"/accounts", "/adapters", "/health", "/payments/TXN-1/explanation", "/accounts/bank"} {
-				op.ask(t, http.MethodGet, path, "", c.header).refused(t, c.want)
+				op.Ask(t, http.MethodGet, path, "", c.header).Refused(t, c.want)
 			}
-			op.ask(t, http.MethodPost, "/accounts/bank/enable", "", c.header).refused(t, c.want)
+			op.Ask(t, http.MethodPost, "/accounts/bank/enable", "", c.header).Refused(t, c.want)
 		}
-		op.get(t, "/accounts").want(t, http.StatusOK)
-		o.as(op.token).get(t, "/me").refused(t, wrong) // nor is an operator a merchant
+		op.Get(t, "/accounts").Want(t, http.StatusOK)
+		o.As(op.Token).Get(t, "/me").Refused(t, wrong) // nor is an operator a merchant
 		for _, path := range []string{"/admin/v1/accounts", "/admin/v1/openapi.json", "/admin"} {
-			r := op.send(t, request{method: http.MethodGet, path: path, header: http.Header{"Authorization": {"Bearer " + op.token}}})
-			if r.status != http.StatusNotFound {
+			r := op.Send(t, Request{Method: http.MethodGet, Path: path, Header: http.Header{"Authorization": {"Bearer " + op.Token}}})
+			if r.Status != http.StatusNotFound {
 				t.Errorf("the public listener has %s", r)
 			}
 		}
-		must(t, op.App.Operators.Remove(ctx, op.App.Self(), "ana"))
-		op.get(t, "/accounts").refused(t, wrong) // at once
-		if text := op.log.String(); !strings.Contains(text, "the admin API refused a token") || strings.Contains(text, op.token) || strings.Contains(text, o.Live.Secret) {
+		Must(t, op.App.Operators.Remove(ctx, op.App.Self(), "ana"))
+		op.Get(t, "/accounts").Refused(t, wrong) // at once
+		if text := op.Log.String(); !strings.Contains(text, "the admin API refused a token") || strings.Contains(text, op.Token) || strings.Contains(text, o.Live.Secret) {
 			t.Errorf("the log should tell of refused tokens without them:\n%s", text)
 		}
 	})
 }
 
 func TestAdminAPINamesWhatIsWrong(t *testing.T) {
-	operated(t, func(t *testing.T, op operator) {
+	Operated(t, func(t *testing.T, op Operator) {
 		u := providertest.NewUpstream(t, "key-1")
-		op.post(t, "/accounts", plainAccount("bank", u, "")).want(t, http.StatusCreated)
+		op.Post(t, "/accounts", PlainAccount("bank", u, "")).Want(t, http.StatusCreated)
 		const bad = "400 invalid_request invalid_request_error param="
 		with := func(old, replaced string) string {
-			return strings.Replace(plainAccount("next", u, `,"priority":1`), old, replaced, 1)
+			return strings.Replace(PlainAccount("next", u, `,"priority":1`), old, replaced, 1)
 		}
 		for body, want := range map[string]string{
 			with(`"next"`, `"n"`):                                                         bad + "id issues=id",
@@ -80,9 +80,9 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 			`{"id":`:                                                                      "400 invalid_json invalid_request_error",
 			"{}" + strings.Repeat(" ", 256<<10):                                           "413 payload_too_large invalid_request_error",
 		} {
-			op.post(t, "/accounts", body).refused(t, want)
+			op.Post(t, "/accounts", body).Refused(t, want)
 		}
-		op.ask(t, http.MethodPost, "/accounts", with("", ""), "Content-Type: text/plain").refused(t, "415 content_type_required invalid_request_error")
+		op.Ask(t, http.MethodPost, "/accounts", with("", ""), "Content-Type: text/plain").Refused(t, "415 content_type_required invalid_request_error")
 		for body, want := range map[string]string{
 			`{"priority":1}`: "400 missing_field invalid_request_error param=version issues=version missing=version",
 			`{"version":1,"baseUrl":"https://elsewhere.example"}`:      bad + "baseUrl issues=baseUrl",   // where the credentials would go
@@ -90,34 +90,34 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 			`{"version":1,"adapter":"plain"}`:                          bad + "adapter issues=adapter",
 			`{"version":1,"terms":[{"rail":"card.BRA","price":"1%"}]}`: bad + "terms[0].rail issues=terms[0].rail",
 		} {
-			op.patch(t, "/accounts/bank", body).refused(t, want)
+			op.Patch(t, "/accounts/bank", body).Refused(t, want)
 		}
-		op.post(t, "/accounts/bank/credentials", `{"credentials":{}}`).refused(t, bad+"credentials issues=credentials")
-		op.post(t, "/accounts/bank/credentials", `{"credentials":{"apiKey":"hush"}}`).refused(t, bad+"credentials.apiKey issues=credentials.apiKey")
-		op.get(t, "/accounts?al=true").refused(t, bad+"al issues=al")
-		op.get(t, "/accounts?all=perhaps").refused(t, bad+"all issues=all")
-		op.get(t, "/accounts/%00").refused(t, bad+"id issues=id")
-		op.get(t, "/payments/%00/explanation").refused(t, bad+"id issues=id")
-		if r := op.get(t, "/accounts").want(t, http.StatusOK); strings.Count(string(r.body), `"id"`) != 1 || r.text(t, "data.0.version") != "1" {
+		op.Post(t, "/accounts/bank/credentials", `{"credentials":{}}`).Refused(t, bad+"credentials issues=credentials")
+		op.Post(t, "/accounts/bank/credentials", `{"credentials":{"apiKey":"hush"}}`).Refused(t, bad+"credentials.apiKey issues=credentials.apiKey")
+		op.Get(t, "/accounts?al=true").Refused(t, bad+"al issues=al")
+		op.Get(t, "/accounts?all=perhaps").Refused(t, bad+"all issues=all")
+		op.Get(t, "/accounts/%00").Refused(t, bad+"id issues=id")
+		op.Get(t, "/payments/%00/explanation").Refused(t, bad+"id issues=id")
+		if r := op.Get(t, "/accounts").Want(t, http.StatusOK); strings.Count(string(r.Body), `"id"`) != 1 || r.Text(t, "data.0.version") != "1" {
 			t.Errorf("what was refused was done: %s", r)
 		}
 
 		const missing = "404 not_found invalid_request_error"
-		op.get(t, "/accounts/nobody").refused(t, missing)
-		op.patch(t, "/accounts/nobody", `{"version":1}`).refused(t, missing)
-		op.remove(t, "/accounts/nobody").refused(t, missing)
-		op.post(t, "/accounts/nobody/credentials", `{"credentials":{"apiKey":"key-1"}}`).refused(t, missing)
+		op.Get(t, "/accounts/nobody").Refused(t, missing)
+		op.Patch(t, "/accounts/nobody", `{"version":1}`).Refused(t, missing)
+		op.Remove(t, "/accounts/nobody").Refused(t, missing)
+		op.Post(t, "/accounts/nobody/credentials", `{"credentials":{"apiKey":"key-1"}}`).Refused(t, missing)
 		for _, act := range []string{"enable", "disable", "check"} {
-			op.post(t, "/accounts/nobody/"+act, "").refused(t, missing)
+			op.Post(t, "/accounts/nobody/"+act, "").Refused(t, missing)
 		}
-		op.get(t, "/payments/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/explanation").refused(t, "404 transaction_not_found invalid_request_error")
-		op.get(t, "/nothing").refused(t, missing)
-		r := op.ask(t, http.MethodPut, "/accounts/bank", "{}")
-		if r.refused(t, "405 method_not_allowed invalid_request_error"); r.header.Get("Allow") != "GET, HEAD, PATCH, DELETE" {
-			t.Errorf("Allow is %q", r.header.Get("Allow"))
+		op.Get(t, "/payments/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/explanation").Refused(t, "404 transaction_not_found invalid_request_error")
+		op.Get(t, "/nothing").Refused(t, missing)
+		r := op.Ask(t, http.MethodPut, "/accounts/bank", "{}")
+		if r.Refused(t, "405 method_not_allowed invalid_request_error"); r.Header.Get("Allow") != "GET, HEAD, PATCH, DELETE" {
+			t.Errorf("Allow is %q", r.Header.Get("Allow"))
 		}
-		list, err := op.App.Audit(ctx, "", "", op.clock.now().Add(-century), 1000)
-		must(t, err)
+		list, err := op.App.Audit(ctx, "", "", op.Clock.Now().Add(-Century), 1000)
+		Must(t, err)
 		if n := len(slices.DeleteFunc(list, func(e audit.Entry) bool { return !strings.HasPrefix(string(e.Act), "provider.") })); n != 1 {
 			t.Errorf("%d entries of provider accounts, and one act was done", n)
 		}
@@ -125,9 +125,9 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 }
 
 func TestAdminDocumentListsEveryEndpoint(t *testing.T) {
-	operated(t, func(t *testing.T, op operator) {
-		doc, err := openapi3.NewLoader().LoadFromData(publishedForOperators.text)
-		must(t, err)
+	Operated(t, func(t *testing.T, op Operator) {
+		doc, err := openapi3.NewLoader().LoadFromData(PublishedForOperators.Text)
+		Must(t, err)
 		if err := doc.Validate(ctx); err != nil || doc.OpenAPI != "3.1.0" {
 			t.Errorf("the document is OpenAPI %s, and not valid: %v", doc.OpenAPI, err)
 		}

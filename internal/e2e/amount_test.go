@@ -9,11 +9,11 @@ import (
 // An amount at a limit is taken, and one beyond it is refused with the same code, by every
 // entry that takes money (PAY-14).
 func TestAmountsAreRefusedAlikeByEveryEntry(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.fund(t, false, 100_000_00)
-		o.wallet(t)
-		paid := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 100_000_00)
+		o.Wallet(t)
+		paid := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
 		const ok = ""
 		asks := map[string]string{ // in USD; half a million of BRL and some are as much
 			"0.01": ok, "100000": ok, `540000,"currency":"BRL"`: ok,
@@ -27,7 +27,7 @@ func TestAmountsAreRefusedAlikeByEveryEntry(t *testing.T) {
 		}{
 			{"a payment", "/payments", `,"paymentMethodId":"sbx_card"`, asks},
 			{"a payment by its other name", "/transactions", `,"paymentMethodId":"sbx_card"`, asks},
-			{"a session", "/checkout/sessions", "," + ana, asks},
+			{"a session", "/checkout/sessions", "," + Ana, asks},
 			{"a payment link", "/checkout/sessions", `,"paymentMethodId":"sbx_card"`, asks},
 			{"a refund", "/payments/" + paid + "/refund", "", map[string]string{
 				"0": "amount_invalid", "-0.01": "amount_invalid", "0.001": "amount_invalid",
@@ -40,11 +40,11 @@ func TestAmountsAreRefusedAlikeByEveryEntry(t *testing.T) {
 			}},
 		} {
 			for amount, want := range entry.cases {
-				r := o.post(t, entry.path, `{"amount":`+amount+entry.rest+`}`)
-				if want == ok && r.status != http.StatusCreated && r.status != http.StatusOK {
+				r := o.Post(t, entry.path, `{"amount":`+amount+entry.rest+`}`)
+				if want == ok && r.Status != http.StatusCreated && r.Status != http.StatusOK {
 					t.Errorf("%s of %s is refused: %s", entry.name, amount, r)
-				} else if want != ok && !strings.HasPrefix(r.problem(t), "400 "+want+" invalid_request_error param=amount") {
-					t.Errorf("%s of %s: want %s, got %s", entry.name, amount, want, r.problem(t))
+				} else if want != ok && !strings.HasPrefix(r.Problem(t), "400 "+want+" invalid_request_error param=amount") {
+					t.Errorf("%s of %s: want %s, got %s", entry.name, amount, want, r.Problem(t))
 				}
 			}
 		}

@@ -19,15 +19,15 @@ import (
 func TestMonthOfAutomaticPayouts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		b := newPayer()
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.adapter()) })
+		b := NewPayer()
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.Adapter()) })
 		_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
-		must(t, err)
-		o := s.shop(t)
+		Must(t, err)
+		o := s.NewShop(t)
 		limit := func(change func(*pay.PayoutLimits)) {
 			t.Helper()
 			_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, change)
-			must(t, err)
+			Must(t, err)
 		}
 		limit(func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, 50_00 })
 		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "monday" }); err == nil {
@@ -40,13 +40,13 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		// step lets a day go by and all loops run.
 		step := func(t *testing.T, done func() bool, what string) {
 			t.Helper()
-			o.forward(t, "26h")
-			eventually(t, what, func() bool {
+			MoveTestClock(t, o, "26h")
+			Eventually(t, what, func() bool {
 				for range 3 {
-					s.work(t)
-					o.forward(t, "1m")
+					s.Work(t)
+					MoveTestClock(t, o, "1m")
 					_, err := s.App.Payouts.PayOut(ctx)
-					must(t, err)
+					Must(t, err)
 				}
 				return done()
 			})
@@ -54,13 +54,13 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		status := func(want string) func() bool {
 			return func() bool {
 				var list []string
-				r := o.get(t, "/settlements")
+				r := o.Get(t, "/settlements")
 				for i := 0; ; i++ {
-					status, listed := r.at(t, fmt.Sprintf("data.%d.status", i))
+					status, listed := r.At(t, fmt.Sprintf("data.%d.status", i))
 					if !listed {
 						break
 					}
-					why, _ := r.at(t, fmt.Sprintf("data.%d.payoutReason", i))
+					why, _ := r.At(t, fmt.Sprintf("data.%d.payoutReason", i))
 					if status != "open" {
 						list = append(list, strings.TrimSuffix(fmt.Sprint(status, " ", why), " <nil>"))
 					}
@@ -69,50 +69,50 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 			}
 		}
 		// No wallet yet: it waits, and says so; then the first settlement is below the minimum.
-		o.create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "48h")
+		o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "48h")
 		step(t, status("closed below_minimum"), "the first waits for the minimum")
-		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "24h")
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "24h")
 		step(t, status("closed no_wallet, closed below_minimum"), "the second needs a wallet")
-		o.wallet(t)
-		o.forward(t, "1h")
+		o.Wallet(t)
+		MoveTestClock(t, o, "1h")
 		step(t, status("paid, paid"), "both are paid at once")
-		if r := o.get(t, "/withdrawals?status=completed"); r.text(t, "pagination.total") != "1" {
+		if r := o.Get(t, "/withdrawals?status=completed"); r.Text(t, "pagination.total") != "1" {
 			t.Errorf("both settlements are one payout: %s", r)
 		}
 		// The bank rejects the third, and the fourth's payout has both.
-		b.behave(func(*payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*Payer, payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		}, nil)
-		o.create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "24h")
+		o.Create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "24h")
 		step(t, status("closed account_closed, paid, paid"), "the third is rejected")
-		b.behave(nil, nil)
-		o.create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "24h")
+		b.Behave(nil, nil)
+		o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "24h")
 		step(t, status("paid, paid, paid, paid"), "the fourth takes the third along")
 		// The bank sends the last one back days later: the settlement was paid, and the money is there again.
-		last := o.get(t, "/withdrawals?status=completed").text(t, "data.0.id")
-		if got := o.tells(t, "bank-1", "bank", pay.PayoutNotice{ID: "n1", Reference: last[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
+		last := o.Get(t, "/withdrawals?status=completed").Text(t, "data.0.id")
+		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "n1", Reference: last[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
 			t.Errorf("the return: %d", got)
 		}
 		// The operator takes it back: the merchant withdraws himself.
 		limit(func(l *pay.PayoutLimits) { l.Automatic = false })
-		o.create(t, `{"amount":60,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "24h")
+		o.Create(t, `{"amount":60,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "24h")
 		step(t, status("closed, paid, paid, paid, paid"), "the fifth is by hand")
-		o.forward(t, "480h")
+		MoveTestClock(t, o, "480h")
 
 		earned, fees := 0.0, 0.0
-		r := o.get(t, "/settlements")
+		r := o.Get(t, "/settlements")
 		for i := range 6 { // with the open one
 			earned += number(t, r, fmt.Sprintf("data.%d.netAmount", i))
 		}
-		w := o.get(t, "/withdrawals")
+		w := o.Get(t, "/withdrawals")
 		paidOut := 0.0
 		for i := 0; ; i++ {
-			completed, listed := w.at(t, fmt.Sprintf("data.%d.completedAt", i))
+			completed, listed := w.At(t, fmt.Sprintf("data.%d.completedAt", i))
 			if !listed {
 				break
 			}
@@ -120,16 +120,16 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 				continue
 			}
 			fees += number(t, w, fmt.Sprintf("data.%d.feeUsd", i))
-			if w.text(t, fmt.Sprintf("data.%d.status", i)) == "completed" {
+			if w.Text(t, fmt.Sprintf("data.%d.status", i)) == "completed" {
 				paidOut += number(t, w, fmt.Sprintf("data.%d.netAmount", i))
 			}
 		}
-		available := number(t, o.get(t, "/me/balance"), "balance.available")
+		available := number(t, o.Get(t, "/me/balance"), "balance.available")
 		if apart := earned - fees - paidOut - available; math.Abs(apart) > 0.001 {
 			t.Errorf("%.2f were settled; %.2f fees, %.2f paid out and %.2f available: %.2f apart", earned, fees, paidOut, available, apart)
 		}
 		for i := range 3 {
-			if story, err := s.App.Story(ctx, w.text(t, fmt.Sprintf("data.%d.id", i))); err != nil || !strings.Contains(story, "tr_") {
+			if story, err := s.App.Story(ctx, w.Text(t, fmt.Sprintf("data.%d.id", i))); err != nil || !strings.Contains(story, "tr_") {
 				t.Errorf("no story: %v\n%s", err, story)
 			}
 		}
@@ -137,9 +137,9 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 }
 
 // number is a value of a reply.
-func number(t *testing.T, r reply, path string) float64 {
+func number(t *testing.T, r Reply, path string) float64 {
 	t.Helper()
-	v, _ := r.at(t, path)
+	v, _ := r.At(t, path)
 	switch v := v.(type) {
 	case float64:
 		return v

@@ -28,29 +28,29 @@ var (
 )
 
 // fileShop is a verified and funded production merchant whose wallet a bank-file account pays.
-func fileShop(t *testing.T, database string, credentials map[string]string) shop {
+func fileShop(t *testing.T, database string, credentials map[string]string) Client {
 	t.Helper()
-	s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
-	s.rate(t, "MXN 18.35", "BRL 5.4")
-	s.payOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
-	o := s.shop(t).live()
-	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
-	o.fund(t, true, 1_000_00)
-	o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","holderName":"Ana Souza"}`)
-	s.clock.advance(time.Second)
+	s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+	s.Rate(t, "MXN 18.35", "BRL 5.4")
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+CLABE+`","holderName":"Ana Souza"}`)
+	s.Clock.Advance(time.Second)
 	return o
 }
 
-// sent makes withdrawals that wait for a batch.
-func (o shop) sent(t *testing.T, amounts ...string) (list []string) {
+// waitingPayouts makes withdrawals that wait for a batch.
+func waitingPayouts(t *testing.T, o Client, amounts ...string) (list []string) {
 	t.Helper()
 	for _, amount := range amounts {
-		list = append(list, o.withdraw(t, amount))
+		list = append(list, o.Withdraw(t, amount))
 	}
-	o.clock.advance(pay.WithdrawalHold(true))
+	o.Clock.Advance(pay.WithdrawalHold(true))
 	for _, id := range list {
-		o.payOut(t, id, "processing")
+		o.PayOut(t, id, "processing")
 	}
 	return list
 }
@@ -61,13 +61,13 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		o := fileShop(t, database, map[string]string{"layout": "csv"})
-		list := o.sent(t, "103", "53", "23", "13")
-		deleted := o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771","holderName":"Eva"}`)
-		o.clock.advance(time.Second)
-		gone := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+deleted+`"}`).want(t, http.StatusCreated).text(t, "id")
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, gone, "processing")
-		o.delete(t, "/wallets/"+deleted).want(t, http.StatusOK)
+		list := waitingPayouts(t, o, "103", "53", "23", "13")
+		deleted := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771","holderName":"Eva"}`)
+		o.Clock.Advance(time.Second)
+		gone := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+deleted+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, gone, "processing")
+		o.Delete(t, "/wallets/"+deleted).Want(t, http.StatusOK)
 
 		// Two operators at once make no two batches of the same.
 		var all sync.WaitGroup
@@ -76,7 +76,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			all.Go(func() {
 				var err error
 				made[i], err = o.App.Batches.Make(ctx, carla, "banco")
-				must(t, err)
+				Must(t, err)
 			})
 		}
 		all.Wait()
@@ -85,7 +85,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Fatalf("the batches are %+v", batches)
 		}
 		b := batches[0]
-		if r := o.get(t, "/withdrawals/"+gone); r.text(t, "failureCode") != "wallet_disabled" {
+		if r := o.Get(t, "/withdrawals/"+gone); r.Text(t, "failureCode") != "wallet_disabled" {
 			t.Errorf("the wallet was deleted: %s", r)
 		}
 		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
@@ -98,19 +98,19 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Errorf("who made it approves it: %v", err)
 		}
 		_, err := o.App.Batches.Dissolve(ctx, bruno, b.ID)
-		must(t, err)
+		Must(t, err)
 		again, err := o.App.Batches.Make(ctx, carla, "banco")
-		must(t, err)
+		Must(t, err)
 		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
 			t.Fatalf("after one was dissolved: %+v", again)
 		}
 		b = again[0]
 		_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
-		must(t, err)
+		Must(t, err)
 		file, _, err := o.App.Batches.Export(ctx, bruno, b.ID)
-		must(t, err)
+		Must(t, err)
 		twice, left, err := o.App.Batches.Export(ctx, carla, b.ID)
-		must(t, err)
+		Must(t, err)
 		sum := sha256.Sum256(file)
 		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
 			t.Errorf("the file of %+v is not the same", left)
@@ -119,8 +119,8 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Error("a batch whose file has left was dissolved")
 		}
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
-		must(t, err)
-		if len(rows) != 5 || !strings.Contains(string(file), clabe) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
+		Must(t, err)
+		if len(rows) != 5 || !strings.Contains(string(file), CLABE) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
 		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "was exported") || !strings.Contains(err.Error(), "--force") {
@@ -131,7 +131,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		answer := func(lines ...string) payouts.ImportedAnswers {
 			t.Helper()
 			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
-			must(t, err)
+			Must(t, err)
 			return done
 		}
 		line := func(i int, status, amount, ref string) string {
@@ -152,18 +152,18 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Errorf("all again: %+v", done)
 		}
 		for i, want := range []string{"completed", "failed", "processing", "completed"} {
-			if r := o.get(t, "/withdrawals/"+list[i]); r.text(t, "status") != want {
+			if r := o.Get(t, "/withdrawals/"+list[i]); r.Text(t, "status") != want {
 				t.Errorf("withdrawal %d is %s, want %s", i, r, want)
 			}
 		}
 		if done := answer(line(1, "returned", "1835.00", "D1")); done.Returned != 1 {
 			t.Errorf("the return: %+v", done)
 		}
-		if r := o.get(t, "/withdrawals/"+list[0]); r.text(t, "status") != "failed" || r.text(t, "completedAt") == "<nil>" || r.text(t, "failureCode") != "returned" {
+		if r := o.Get(t, "/withdrawals/"+list[0]); r.Text(t, "status") != "failed" || r.Text(t, "completedAt") == "<nil>" || r.Text(t, "failureCode") != "returned" {
 			t.Errorf("what came back is %s", r)
 		}
 		// 1000 less 103, 53, 23, 13; back: 53 whole, 100 of the 103, nothing of what is open.
-		if got := o.available(t); got != "961" {
+		if got := Available(t, o); got != "961" {
 			t.Errorf("available is %s, want 961", got)
 		}
 		if _, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
@@ -177,13 +177,13 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Errorf("paid, by the operator's word: %v %v", w, err)
 		}
 		story, err := o.App.Story(ctx, list[3])
-		must(t, err)
+		Must(t, err)
 		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
 			t.Errorf("the story is\n%s", story)
 		}
-		must(t, o.App.Notices.CloseNotification(ctx, func() string {
+		Must(t, o.App.Notices.CloseNotification(ctx, func() string {
 			waiting, err := o.App.Notices.Notifications(ctx, "", 10)
-			must(t, err)
+			Must(t, err)
 			if len(waiting) != 1 || waiting[0].Payment != list[2] {
 				t.Fatalf("waiting for the operator: %+v", waiting)
 			}
@@ -208,21 +208,21 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 			c.credentials["layout"] = layout
 			o := fileShop(t, dbtest.SQLite(t), c.credentials)
 			if layout == "pain.001.09" {
-				w := o.wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza","bankCode":"COBADEFFXXX","bankCountry":"DEU"}`)
-				o.rate(t, "EUR 0.9")
-				o.clock.advance(time.Second)
-				id := o.post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
-				o.clock.advance(pay.WithdrawalHold(true))
-				o.payOut(t, id, "processing")
+				w := o.Wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza","bankCode":"COBADEFFXXX","bankCountry":"DEU"}`)
+				o.Rate(t, "EUR 0.9")
+				o.Clock.Advance(time.Second)
+				id := o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				o.PayOut(t, id, "processing")
 			} else {
-				o.sent(t, "103")
+				waitingPayouts(t, o, "103")
 			}
 			made, err := o.App.Batches.Make(ctx, carla, "banco")
-			must(t, err)
+			Must(t, err)
 			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
-			must(t, err)
+			Must(t, err)
 			file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
-			must(t, err)
+			Must(t, err)
 			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
 				t.Errorf("the file has %d bytes:\n%s", len(file), file)
 			}
@@ -231,24 +231,24 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 	t.Run("what does not fit", func(t *testing.T) {
 		t.Parallel()
 		o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "spei-bbva", "account": "0123456789"})
-		w := o.wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
-		o.clock.advance(time.Second)
-		if r := o.get(t, "/wallets/"+w); r.text(t, "payable") != "false" || r.text(t, "unpayableReason") != "no_payout_account" {
+		w := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
+		o.Clock.Advance(time.Second)
+		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "false" || r.Text(t, "unpayableReason") != "no_payout_account" {
 			t.Errorf("the wallet says %s", r)
 		}
-		o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
+		o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		// Another account pays to it.
-		o.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
-		if r := o.get(t, "/wallets/"+w); r.text(t, "payable") != "true" {
+		o.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
+		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "true" {
 			t.Errorf("with another account the wallet says %s", r)
 		}
-		id := o.post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).want(t, http.StatusCreated).text(t, "id")
+		id := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
 		e, err := o.App.Payouts.ExplainPayout(ctx, id)
-		must(t, err)
+		Must(t, err)
 		if len(e.Accounts) != 2 || !strings.HasPrefix(e.Accounts[0].Verdict, "cannot pay to this wallet: ") || !strings.Contains(e.Accounts[0].Verdict, "at BBVA itself") || e.Accounts[1].Verdict != "" {
 			t.Errorf("the operator is told %+v", e.Accounts)
 		}
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, id, "processing")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
 	})
 }

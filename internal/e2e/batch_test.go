@@ -18,18 +18,18 @@ import (
 
 // captured is the change of a card payment of 100 USD of the shop that is
 // completed at a moment.
-func (o shop) captured(t *testing.T, id string, at time.Time) pay.Change {
+func captured(t *testing.T, o Client, id string, at time.Time) pay.Change {
 	t.Helper()
 	usd := money.New(10000, money.USD)
 	rate, err := money.ParseRate("1")
-	must(t, err)
+	Must(t, err)
 	p, err := pay.Create(pay.Order{
 		ID: pay.PaymentPrefix + id, Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
 		Rail: acquirer.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 299, Flat: 30}},
 		Country: "USA", Terms: tenant.TermsOf(tenant.Standard),
 	}, at)
-	must(t, err)
+	Must(t, err)
 	route := pay.Route{Provider: "sandbox-1"}
 	p, _ = p.Try(route, at)
 	p.Version, p.Stored = 0, "" // written as it ends
@@ -47,18 +47,18 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	const payments = 1_200 // more than two batches of a settlement
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := start(t, database, &clock{})
-		o := s.shop(t)
-		db, err := store.Open(ctx, database, store.Options{SealKey: s.vault.Key("blocks")})
-		must(t, err)
+		s := Start(t, database, &Clock{})
+		o := s.NewShop(t)
+		db, err := store.Open(ctx, database, store.Options{SealKey: s.Vault.Key("blocks")})
+		Must(t, err)
 		defer db.Close()
-		began := s.clock.now()
+		began := s.Clock.Now()
 		var writers sync.WaitGroup
 		ids := make(chan int)
 		for range 32 {
 			writers.Go(func() {
 				for i := range ids {
-					must(t, db.Commit(ctx, o.captured(t, fmt.Sprintf("%026d", i), began.Add(time.Duration(i)*time.Millisecond))))
+					Must(t, db.Commit(ctx, captured(t, o, fmt.Sprintf("%026d", i), began.Add(time.Duration(i)*time.Millisecond))))
 				}
 			})
 		}
@@ -70,53 +70,53 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 
 		node := s
 		if !strings.HasPrefix(database, "sqlite:") { // which has one node
-			node = start(t, database, s.clock)
+			node = Start(t, database, s.Clock)
 		}
-		s.settle(t, "the settlement is open", func() bool {
-			return o.get(t, "/settlements?status=open").text(t, "pagination.total") == "1"
+		s.Settle(t, "the settlement is open", func() bool {
+			return o.Get(t, "/settlements?status=open").Text(t, "pagination.total") == "1"
 		})
-		s.clock.advance(48*time.Hour + 30*time.Second)
+		s.Clock.Advance(48*time.Hour + 30*time.Second)
 		closing := time.Now()
 		late := make(chan error, 1)
-		go func() { late <- db.Commit(ctx, o.captured(t, "9LATE", began.Add(time.Second))) }()
-		var first reply
-		s.settle(t, "it is closed", func() bool {
-			node.work(t)
-			first = o.get(t, "/settlements?status=closed").want(t, http.StatusOK)
-			return first.text(t, "pagination.total") == "1"
+		go func() { late <- db.Commit(ctx, captured(t, o, "9LATE", began.Add(time.Second))) }()
+		var first Reply
+		s.Settle(t, "it is closed", func() bool {
+			node.Work(t)
+			first = o.Get(t, "/settlements?status=closed").Want(t, http.StatusOK)
+			return first.Text(t, "pagination.total") == "1"
 		})
-		must(t, <-late)
-		must(t, db.Commit(ctx, o.captured(t, "9OLD", began))) // stamped before the period's end, written after the closing
+		Must(t, <-late)
+		Must(t, db.Commit(ctx, captured(t, o, "9OLD", began))) // stamped before the period's end, written after the closing
 		t.Logf("%d lines closed in %s", payments, time.Since(closing))
 
-		if got := o.get(t, "/payments/TXN-9OLD").text(t, "settlement.status"); got != "pending" {
+		if got := o.Get(t, "/payments/TXN-9OLD").Text(t, "settlement.status"); got != "pending" {
 			t.Errorf("the payment that was written late is %s", got)
 		}
 
-		s.clock.advance(72 * time.Hour)
-		s.settle(t, "the rest is closed", func() bool { return o.get(t, "/me").text(t, "balance.pending") == "0" })
+		s.Clock.Advance(72 * time.Hour)
+		s.Settle(t, "the rest is closed", func() bool { return o.Get(t, "/me").Text(t, "balance.pending") == "0" })
 		lines, net := 0, int64(0)
-		list := o.get(t, "/settlements").want(t, http.StatusOK)
-		batches, _ := list.at(t, "data")
+		list := o.Get(t, "/settlements").Want(t, http.StatusOK)
+		batches, _ := list.At(t, "data")
 		for i := range batches.([]any) {
-			n := list.text(t, fmt.Sprintf("data.%d.transactionCount", i))
-			amount, err := money.Parse(list.text(t, fmt.Sprintf("data.%d.netAmount", i)), money.USD)
-			must(t, err)
+			n := list.Text(t, fmt.Sprintf("data.%d.transactionCount", i))
+			amount, err := money.Parse(list.Text(t, fmt.Sprintf("data.%d.netAmount", i)), money.USD)
+			Must(t, err)
 			var count int
 			_, err = fmt.Sscan(n, &count)
-			must(t, err)
+			Must(t, err)
 			lines, net = lines+count, net+amount.Minor
 		}
 		if lines != payments+2 || net != (payments+2)*9051 {
 			t.Errorf("the settlements have %d lines of %d cents, want %d of %d: %s", lines, net, payments+2, (payments+2)*9051, list)
 		}
-		if got := o.get(t, "/me").text(t, "balance.available"); got != money.New(net, money.USD).Decimal() {
+		if got := o.Get(t, "/me").Text(t, "balance.available"); got != money.New(net, money.USD).Decimal() {
 			t.Errorf("available is %s, want all of %d cents", got, net)
 		}
 		// Any page of its lines is as near as the first.
-		id := first.text(t, "data.0.id")
-		page := o.get(t, "/settlements/"+id+"/transactions?limit=2&offset=900").want(t, http.StatusOK)
-		if got := page.text(t, "data.0.number") + " " + page.text(t, "data.1.number"); got != "901 902" {
+		id := first.Text(t, "data.0.id")
+		page := o.Get(t, "/settlements/"+id+"/transactions?limit=2&offset=900").Want(t, http.StatusOK)
+		if got := page.Text(t, "data.0.number") + " " + page.Text(t, "data.1.number"); got != "901 902" {
 			t.Errorf("lines 901 and 902 are %s: %s", got, page)
 		}
 	})

@@ -47,7 +47,7 @@ func browser(t *testing.T) context.Context {
 	}
 	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(close)
-	tab, cancel := context.WithTimeout(tab, 3*patience)
+	tab, cancel := context.WithTimeout(tab, 3*Patience)
 	t.Cleanup(cancel)
 	return tab
 }
@@ -67,7 +67,7 @@ var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, f
 func shoot(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	if dir := os.Getenv("ARTIFACTS"); dir != "" {
-		must(t, os.MkdirAll(dir, 0o755))
+		Must(t, os.MkdirAll(dir, 0o755))
 		picture(t, tab, filepath.Join(dir, name+".png"))
 	}
 }
@@ -76,8 +76,8 @@ func shoot(t *testing.T, tab context.Context, name string) {
 func picture(t *testing.T, tab context.Context, path string) {
 	t.Helper()
 	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
-	must(t, err)
-	must(t, os.WriteFile(path, png, 0o644))
+	Must(t, err)
+	Must(t, os.WriteFile(path, png, 0o644))
 }
 
 // scan reads the codes in a picture as a till or a phone does.
@@ -94,8 +94,8 @@ func scan(t *testing.T, picture string) string {
 // at a desk; what the page shows as a code is what the payment says.
 func TestShopperPaysInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	for i, c := range []struct{ method, body, code string }{
 		{"pix", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "paymentData.qrCode"},
 		{"cash", `{"amount":25.5,"paymentMethodId":"sbx_cash"}`, "paymentData.barcode"},
@@ -110,32 +110,32 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.name), func(t *testing.T) {
 					t.Parallel()
-					r := o.post(t, "/payments", c.body)
+					r := o.Post(t, "/payments", c.body)
 					id := ""
-					if r.status == http.StatusCreated {
-						id = r.text(t, "transactionId")
+					if r.Status == http.StatusCreated {
+						id = r.Text(t, "transactionId")
 					} else {
-						id = r.text(t, "error.details.transactionId") // the issuer's challenge
+						id = r.Text(t, "error.details.transactionId") // the issuer's challenge
 					}
 					tab := browser(t)
-					must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+					Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
 						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang)))
 					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
 					if c.code != "" {
 						seen := filepath.Join(t.TempDir(), "page.png")
 						picture(t, tab, seen)
-						if got, want := scan(t, seen), o.get(t, "/payments/"+id).text(t, c.code); got != want {
+						if got, want := scan(t, seen), o.Get(t, "/payments/"+id).Text(t, c.code); got != want {
 							t.Errorf("the picture's code reads %q, want %q", got, want)
 						}
 					}
 					noOverflow(t, tab)
-					must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
+					Must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
 						chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`)))
 					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, in.paid) {
 						t.Errorf("at the end the page says %q (%v), want %q", text, err, in.paid)
 					}
 					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
-					if got := o.status(t, id); got != "completed" {
+					if got := o.Status(t, id); got != "completed" {
 						t.Errorf("the payment is %s, want completed", got)
 					}
 				})
@@ -148,18 +148,18 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 func noOverflow(t *testing.T, tab context.Context) {
 	t.Helper()
 	wider, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > document.documentElement.clientWidth`))
-	if must(t, err); wider {
+	if Must(t, err); wider {
 		t.Error("the page is wider than the screen")
 	}
 }
 
 // painted is when the browser first paints what a page has, in milliseconds.
-func (s *service) painted(t *testing.T, tab context.Context, path string) (ms int) {
+func painted(t *testing.T, s *Instance, tab context.Context, path string) (ms int) {
 	t.Helper()
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+path)))
-	eventually(t, "the browser has painted", func() bool {
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+path)))
+	Eventually(t, "the browser has painted", func() bool {
 		at, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`))
-		must(t, err)
+		Must(t, err)
 		ms = int(at)
 		return at > 0
 	})
@@ -169,26 +169,26 @@ func (s *service) painted(t *testing.T, tab context.Context, path string) (ms in
 // The page that waits shows the end by itself, and works without a script.
 func TestPageShowsTheEndByItself(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
-	o.simulate(t, id, "paid").want(t, 200)
-	must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
+	o.Simulate(t, id, "paid").Want(t, 200)
+	Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
 
 	// How soon the shopper sees something, beside a page that has next to nothing.
 	tab = browser(t)
 	for range 6 {
 		t.Logf("first contentful paint: the choice after %d ms, a bare page after %d ms",
-			s.painted(t, tab, o.selector(t, "")+"?lang=en"), s.painted(t, tab, "/healthz"))
+			painted(t, s, tab, selector(t, o, "")+"?lang=en"), painted(t, s, tab, "/healthz"))
 	}
 
-	id = o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	id = o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 	tab = browser(t)
 	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-	must(t, err)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
+	Must(t, err)
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
 		chromedp.Click(`a.primary`), chromedp.WaitVisible(`button[value="decline"]`), chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".failed")))
 }
 
@@ -196,24 +196,24 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 // document, pay, and go back.
 func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	for _, sc := range screens {
 		for _, lang := range []string{"en", "es", "pt"} {
 			tab := browser(t)
-			must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
-				chromedp.Navigate(s.URL+o.selector(t, "")+"?lang="+lang)))
+			Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+				chromedp.Navigate(s.URL+selector(t, o, "")+"?lang="+lang)))
 			shoot(t, tab, "selector-"+lang+"-"+sc.name)
 			noOverflow(t, tab)
-			must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+			Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
 				chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
 			shoot(t, tab, "selector-wrong-"+lang+"-"+sc.name)
-			must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-sbx_pix`), chromedp.SetValue(`#d-sbx_pix`, "529.982.247-25"),
+			Must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-sbx_pix`), chromedp.SetValue(`#d-sbx_pix`, "529.982.247-25"),
 				chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`.qr`), chromedp.Click(`a[href*="/sandbox/bank/"]`),
 				chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`), chromedp.WaitVisible(`a[href^="https://shop.example/thanks?"]`)))
 		}
 	}
-	if n := o.total(t, nil); n != "6" {
+	if n := o.Total(t, nil); n != "6" {
 		t.Errorf("six shoppers made %s payments", n)
 	}
 }

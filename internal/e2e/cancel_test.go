@@ -32,38 +32,38 @@ func notPending(status string) string {
 
 // A shop cancels a pending payment: it is failed, and its event says so, once.
 func TestPendingPaymentIsCanceled(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		in := o.inbox(t, `"payment.failed"`)
-		for _, m := range sandboxMethods {
-			if m.status != "pending" {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		in := Inbox(t, o, `"payment.failed"`)
+		for _, m := range SandboxMethods {
+			if m.Status != "pending" {
 				continue
 			}
-			id := o.create(t, `{"amount":25.5,"paymentMethodId":"`+m.id+`","documentId":"`+m.document+`","hostedCheckout":true}`)
-			r := o.post(t, "/payments/"+id+"/cancel", "").want(t, http.StatusOK)
-			if r.text(t, "id") != id || r.text(t, "status") != "failed" || r.text(t, "failure.code") != "canceled" {
-				t.Errorf("canceled, %s is %s", m.id, r)
+			id := o.Create(t, `{"amount":25.5,"paymentMethodId":"`+m.Id+`","documentId":"`+m.Document+`","hostedCheckout":true}`)
+			r := o.Post(t, "/payments/"+id+"/cancel", "").Want(t, http.StatusOK)
+			if r.Text(t, "id") != id || r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "canceled" {
+				t.Errorf("canceled, %s is %s", m.Id, r)
 			}
-			if _, told := r.at(t, "timestamps.failed"); !told {
+			if _, told := r.At(t, "timestamps.failed"); !told {
 				t.Errorf("a canceled payment does not tell when it failed: %s", r)
 			}
-			same := o.get(t, "/payments/"+id).want(t, http.StatusOK)
-			again := o.post(t, "/transactions/"+id+"/cancel", `{}`).want(t, http.StatusOK)
-			if string(same.body) != string(r.body) || string(again.body) != string(r.body) {
+			same := o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
+			again := o.Post(t, "/transactions/"+id+"/cancel", `{}`).Want(t, http.StatusOK)
+			if string(same.Body) != string(r.Body) || string(again.Body) != string(r.Body) {
 				t.Errorf("canceled it was\n%s\nread it is\n%s\nand canceled again\n%s", r, same, again)
 			}
 			// Its shopper is not asked to pay for it once more.
 			if _, err := s.App.Sessions.RetryPayment(ctx, id); err == nil {
 				t.Error("the shopper of a canceled payment may try again")
 			}
-			eventually(t, "the inbox is told", func() bool { return strings.Contains(string(in.get(t, in.path("/inbox")).body), id) })
+			Eventually(t, "the inbox is told", func() bool { return strings.Contains(string(in.Get(t, in.Path("/inbox")).Body), id) })
 			story, err := s.App.Story(ctx, id)
-			must(t, err)
+			Must(t, err)
 			if n := strings.Count(story, string(hook.PaymentFailed)); n == 0 || strings.Contains(story, string(hook.PaymentCompleted)) {
 				t.Errorf("the story of a canceled payment:\n%s", story)
 			}
 			shown, err := s.App.Sessions.Shown(ctx, id)
-			must(t, err)
+			Must(t, err)
 			if shown.Sequence != 1 {
 				t.Errorf("canceling it twice told %d events, want 1", shown.Sequence)
 			}
@@ -72,35 +72,35 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 }
 
 func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		made := map[string]string{"completed": o.create(t, card)}
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		made := map[string]string{"completed": o.Create(t, Card)}
 		for status, play := range map[string][]string{"failed": {"failed"}, "expired": {"expired"}, "refunded": {"paid", "refunded"}} {
-			made[status] = o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+			made[status] = o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
 			for _, action := range play {
-				o.simulate(t, made[status], action).want(t, http.StatusOK)
+				o.Simulate(t, made[status], action).Want(t, http.StatusOK)
 			}
 		}
-		made["processing"] = o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
+		made["processing"] = o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
 		for status, id := range made {
-			before := o.get(t, "/payments/"+id)
-			if before.text(t, "status") != status {
+			before := o.Get(t, "/payments/"+id)
+			if before.Text(t, "status") != status {
 				t.Fatalf("want a payment that is %s: %s", status, before)
 			}
-			o.post(t, "/payments/"+id+"/cancel", "").refused(t, notPending(status))
-			if after := o.get(t, "/payments/"+id); string(after.body) != string(before.body) {
+			o.Post(t, "/payments/"+id+"/cancel", "").Refused(t, notPending(status))
+			if after := o.Get(t, "/payments/"+id); string(after.Body) != string(before.Body) {
 				t.Errorf("a refused cancel changed\n%s\nto\n%s", before, after)
 			}
 		}
-		pending := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-		s.shop(t).post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
-		o.live().post(t, "/payments/"+pending+"/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
-		o.post(t, "/payments/TXN-none/cancel", "").refused(t, "404 transaction_not_found invalid_request_error")
-		reader := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead, tenant.RightRefunds, tenant.RightSandbox}})
-		reader.post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 forbidden permission_error")
-		o.as(o.Sandbox.Publishable).post(t, "/payments/"+pending+"/cancel", "").refused(t, "403 key_kind_not_allowed permission_error")
-		till := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightPayments}})
-		till.post(t, "/payments/"+pending+"/cancel", "").want(t, http.StatusOK)
+		pending := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		s.NewShop(t).Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
+		o.Production().Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
+		o.Post(t, "/payments/TXN-none/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
+		reader := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead, tenant.RightRefunds, tenant.RightSandbox}})
+		reader.Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "403 forbidden permission_error")
+		o.As(o.Sandbox.Publishable).Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "403 key_kind_not_allowed permission_error")
+		till := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightPayments}})
+		till.Post(t, "/payments/"+pending+"/cancel", "").Want(t, http.StatusOK)
 	})
 }
 
@@ -114,7 +114,7 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 		next.ServeHTTP(w, r)
 	}
 	for name, c := range map[string]struct {
-		fault  fault
+		fault  Fault
 		swift  bool
 		answer string // "" for 200
 		books  string // how the charge stands at the provider
@@ -123,47 +123,47 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 		"it ends it":                   {nil, false, "", "canceled", "failed"},
 		"the shopper was faster":       {nil, true, notPending("completed"), "paid", "completed"},
 		"it cannot":                    {refuses, false, "", "open", "failed"},
-		"another amount came":          {tellsOther, false, "409 conflict_state conflict_error reason=payment_received from=pending action=cancel", "canceled", "failed"},
-		"nobody answers":               {gateway, false, "503 service_unavailable api_error reason=outcome_unknown", "open", "failed"},
-		"it does, and does not answer": {cutsAfter, false, "503 service_unavailable api_error reason=outcome_unknown", "canceled", "failed"},
+		"another amount came":          {TellsOther, false, "409 conflict_state conflict_error reason=payment_received from=pending action=cancel", "canceled", "failed"},
+		"nobody answers":               {Gateway, false, "503 service_unavailable api_error reason=outcome_unknown", "open", "failed"},
+		"it does, and does not answer": {CutsAfter, false, "503 service_unavailable api_error reason=outcome_unknown", "canceled", "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drilled(t, func(t *testing.T, d *drill) {
-				first := d.lines["acme-1"]
+			Drilled(t, func(t *testing.T, d *Drill) {
+				first := d.Lines["acme-1"]
 				first.Next("open")
-				d.pay(t, 1, 1)
-				id := d.ids[0]
+				d.Pay(t, 1, 1)
+				id := d.IDs[0]
 				if c.swift {
 					first.Swift()
 				}
-				first.fails(c.fault)
-				r := d.live.post(t, "/payments/"+id+"/cancel", "")
+				first.Fails(c.fault)
+				r := d.Live.Post(t, "/payments/"+id+"/cancel", "")
 				if c.answer == "" {
-					r.want(t, http.StatusOK)
+					r.Want(t, http.StatusOK)
 				} else {
-					r.refused(t, c.answer)
+					r.Refused(t, c.answer)
 				}
 				if got := first.Charges()[strings.TrimPrefix(id, "TXN-")+"-1"]; !strings.HasSuffix(got, c.books) {
 					t.Errorf("at the provider the charge is %s, want %s", got, c.books)
 				}
-				first.fails(nil)
+				first.Fails(nil)
 				if name == "another amount came" { // the window ends it, as ever
 					for range 3 {
-						d.pass(t, 31*24*time.Hour)
+						d.Pass(t, 31*24*time.Hour)
 					}
 				} else {
-					d.pass(t, time.Minute) // the sweep goes on where the call did not know
+					d.Pass(t, time.Minute) // the sweep goes on where the call did not know
 				}
-				after := d.live.get(t, "/payments/"+id)
-				if after.text(t, "status") != c.then {
+				after := d.Live.Get(t, "/payments/"+id)
+				if after.Text(t, "status") != c.then {
 					t.Errorf("in the end the payment is %s, want %s", after, c.then)
 				}
-				if c.then == "failed" && name != "another amount came" && after.text(t, "failure.code") != "canceled" {
+				if c.then == "failed" && name != "another amount came" && after.Text(t, "failure.code") != "canceled" {
 					t.Errorf("it failed otherwise than canceled: %s", after)
 				}
 				if c.answer != "" && strings.HasPrefix(c.answer, "503") {
-					again := d.live.post(t, "/payments/"+id+"/cancel", "").want(t, http.StatusOK)
-					if again.text(t, "failure.code") != "canceled" {
+					again := d.Live.Post(t, "/payments/"+id+"/cancel", "").Want(t, http.StatusOK)
+					if again.Text(t, "failure.code") != "canceled" {
 						t.Errorf("asked again, the cancel says %s", again)
 					}
 				}
@@ -177,26 +177,26 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 func TestUnknownCancelIsNotCanceled(t *testing.T) {
 	for said, want := range map[string]string{"paid": "completed", "canceled": "failed", "declined": "failed"} {
 		t.Run(said, func(t *testing.T) {
-			drilled(t, func(t *testing.T, d *drill) {
-				first := d.lines["acme-1"]
+			Drilled(t, func(t *testing.T, d *Drill) {
+				first := d.Lines["acme-1"]
 				first.Next("open")
-				d.pay(t, 1, 1)
-				id := d.ids[0]
-				first.fails(gateway)
+				d.Pay(t, 1, 1)
+				id := d.IDs[0]
+				first.Fails(Gateway)
 				for range 2 {
-					d.live.post(t, "/payments/"+id+"/cancel", "").refused(t, "503 service_unavailable api_error reason=outcome_unknown")
+					d.Live.Post(t, "/payments/"+id+"/cancel", "").Refused(t, "503 service_unavailable api_error reason=outcome_unknown")
 				}
-				d.pass(t, time.Minute)
-				if got := d.live.status(t, id); got != "pending" {
+				d.Pass(t, time.Minute)
+				if got := d.Live.Status(t, id); got != "pending" {
 					t.Fatalf("nobody knows, and the payment is %s", got)
 				}
-				if _, page, _ := d.visit(t, "/pay/"+id); strings.Contains(page, "qr.svg") {
+				if _, page, _ := d.Visit(t, "/pay/"+id); strings.Contains(page, "qr.svg") {
 					t.Error("the shopper is asked to pay a payment that is being canceled")
 				}
-				first.fails(nil)
-				d.told(t, first.Upstream, id, 1, said, "acme-1-hush").want(t, http.StatusOK)
-				after := d.live.get(t, "/payments/"+id)
-				if after.text(t, "status") != want || want == "failed" && after.text(t, "failure.code") != "canceled" {
+				first.Fails(nil)
+				d.TellUpstream(t, first.Upstream, id, 1, said, "acme-1-hush").Want(t, http.StatusOK)
+				after := d.Live.Get(t, "/payments/"+id)
+				if after.Text(t, "status") != want || want == "failed" && after.Text(t, "failure.code") != "canceled" {
 					t.Errorf("told that it is %s, the payment is %s", said, after)
 				}
 			})
@@ -206,7 +206,7 @@ func TestUnknownCancelIsNotCanceled(t *testing.T) {
 
 // endingTill is a till whose provider ends charges as the test says.
 type endingTill struct {
-	*till
+	*Till
 	cancel func(ctx context.Context, r provider.Request) pay.Outcome
 }
 
@@ -216,10 +216,10 @@ func (p *endingTill) Cancel(ctx context.Context, r provider.Request) pay.Outcome
 
 // newEndingTill takes vouchers, which are open until they are ended.
 func newEndingTill() *endingTill {
-	p := &endingTill{till: &till{Provider: sandbox.New("sandbox-1", nil)}}
+	p := &endingTill{Till: &Till{Provider: sandbox.New("sandbox-1", nil)}}
 	open := pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/v"}
-	p.charge = func(context.Context, provider.Request) pay.Outcome { return open }
-	p.query = func(context.Context, provider.Request) pay.Outcome { return open }
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome { return open }
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome { return open }
 	p.cancel = func(context.Context, provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "v1"}
 	}
@@ -230,7 +230,7 @@ func newEndingTill() *endingTill {
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
 	p, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	must(t, err)
+	Must(t, err)
 	if p.Status != pay.Pending {
 		t.Fatalf("the voucher is %s", p)
 	}
@@ -255,29 +255,29 @@ func TestPaidWhileBeingCanceled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &clock{}, &faults{}
-				clock.freeze()
+				clock, log := &Clock{}, &Faults{}
+				clock.Freeze()
 				b := newEndingTill()
-				a := node(t, database, clock, b, log)
-				who := acme(t, a)
+				a := Node(t, database, clock, b, log)
+				who := Acme(t, a)
 				p := voucher(t, a, who)
 				b.cancel = func(_ context.Context, r provider.Request) pay.Outcome {
 					for _, n := range b.Send(sandbox.Notification{
 						ID: "ntf_1", Reference: r.Reference, Status: "paid", Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
 					}) {
-						must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+						Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 					}
 					return pay.Outcome{Kind: ended, ProviderRef: "v1"}
 				}
 				_, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 				refusedCancel(t, err, pay.Completed)
 				p, err = a.Cascade.Payment(ctx, who.Scope, p.ID)
-				must(t, err)
+				Must(t, err)
 				if p.Status != pay.Completed || p.Sequence != 1 {
 					t.Errorf("the payment is %s with %d events", p, p.Sequence)
 				}
 				broken, err := a.Check(ctx)
-				must(t, err)
+				Must(t, err)
 				for _, b := range broken {
 					t.Errorf("broken: %s", b)
 				}
@@ -292,12 +292,12 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 	for name, after := range map[string]pay.OutcomeKind{"the charge has ended": pay.Lapsed, "the call never came": pay.Awaiting, "the provider does not find it": pay.Missing} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &clock{}, &faults{}
-				clock.freeze()
+				clock, log := &Clock{}, &Faults{}
+				clock.Freeze()
 				b := newEndingTill()
-				first := node(t, database, clock, b, log)
-				second := node(t, database, clock, b, log)
-				who := acme(t, first)
+				first := Node(t, database, clock, b, log)
+				second := Node(t, database, clock, b, log)
+				who := Acme(t, first)
 				p := voucher(t, first, who)
 				reached, wake, calls := make(chan struct{}), make(chan struct{}), atomic.Int32{}
 				b.cancel = func(context.Context, provider.Request) pay.Outcome {
@@ -307,19 +307,19 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 					}
 					return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "v1"}
 				}
-				b.query = func(context.Context, provider.Request) pay.Outcome {
+				b.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 					return pay.Outcome{Kind: after, ProviderRef: "v1", FormURL: "https://bank.example/v"}
 				}
 				var all sync.WaitGroup
 				var slow pay.Payment
 				var slowErr error
 				all.Go(func() { slow, slowErr = first.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{}) })
-				soon(t, "the call that the test holds to begin", reached)
-				clock.advance(time.Minute)
+				Soon(t, "the call that the test holds to begin", reached)
+				clock.Advance(time.Minute)
 				_, err := second.Cascade.Sweep(ctx)
-				must(t, err)
+				Must(t, err)
 				read, err := second.Cascade.Payment(ctx, who.Scope, p.ID)
-				must(t, err)
+				Must(t, err)
 				if !read.Canceled() {
 					t.Errorf("another node looked, and the payment is %s", read)
 				}
@@ -336,11 +336,11 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 // Of any number who cancel at once all are told that it is canceled, and one event tells it.
 func TestManyCancelAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		clock, log := &clock{}, &faults{}
-		clock.freeze()
+		clock, log := &Clock{}, &Faults{}
+		clock.Freeze()
 		b := newEndingTill()
-		nodes := []*app.App{node(t, database, clock, b, log), node(t, database, clock, b, log)}
-		who := acme(t, nodes[0])
+		nodes := []*app.App{Node(t, database, clock, b, log), Node(t, database, clock, b, log)}
+		who := Acme(t, nodes[0])
 		p := voucher(t, nodes[0], who)
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -353,7 +353,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
-		must(t, err)
+		Must(t, err)
 		if !read.Canceled() || read.Sequence != 1 {
 			t.Errorf("canceled by eight the payment is %s with %d events", read, read.Sequence)
 		}
@@ -366,39 +366,39 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 	for name, told := range map[string]bool{"told": true, "found": false} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &clock{}, &faults{}
-				defer log.mute() // what needs the operator is told
-				clock.freeze()
+				clock, log := &Clock{}, &Faults{}
+				defer log.Mute() // what needs the operator is told
+				clock.Freeze()
 				b := newEndingTill()
-				a := node(t, database, clock, b, log)
-				who := acme(t, a)
+				a := Node(t, database, clock, b, log)
+				who := Acme(t, a)
 				p := voucher(t, a, who)
 				got, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
-				must(t, err)
+				Must(t, err)
 				if told {
 					for _, n := range b.Send(sandbox.Notification{
 						ID: "ntf_1", Reference: p.Reference(1), Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
 					}) {
-						must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+						Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 					}
 				} else {
-					b.query = func(context.Context, provider.Request) pay.Outcome {
+					b.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 						return pay.Outcome{Kind: pay.Approved, ProviderRef: "v1"}
 					}
-					clock.advance(2 * time.Hour)
+					clock.Advance(2 * time.Hour)
 					_, err := a.Cascade.Sweep(ctx)
-					must(t, err)
+					Must(t, err)
 				}
-				claims, _, err := a.Claims.List(ctx, who.Scope, claimsOf(p.ID))
-				must(t, err)
+				claims, _, err := a.Claims.List(ctx, who.Scope, ClaimsOf(p.ID))
+				Must(t, err)
 				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
-				must(t, err)
+				Must(t, err)
 				stray, open := read.Attention()
 				if !got.Canceled() || !read.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
 					t.Errorf("the late money is kept as %v, and the payment is %s", claims, read)
 				}
 				broken, err := a.Check(ctx)
-				must(t, err)
+				Must(t, err)
 				for _, b := range broken {
 					t.Errorf("broken: %s", b)
 				}
@@ -409,24 +409,24 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 
 // One that was canceled and that nobody paid is asked about for a week, and then let go.
 func TestCanceledPaymentIsLetGo(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first := d.lines["acme-1"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first := d.Lines["acme-1"]
 		first.Next("open")
-		d.pay(t, 1, 1)
-		d.live.post(t, "/payments/"+d.ids[0]+"/cancel", "").want(t, http.StatusOK)
-		asked := first.asked.Load()
+		d.Pay(t, 1, 1)
+		d.Live.Post(t, "/payments/"+d.IDs[0]+"/cancel", "").Want(t, http.StatusOK)
+		asked := first.QuestionsAsked.Load()
 		for range 24 {
-			d.pass(t, time.Hour)
+			d.Pass(t, time.Hour)
 		}
 		for range 60 {
-			d.pass(t, 24*time.Hour)
+			d.Pass(t, 24*time.Hour)
 		}
-		if n := first.asked.Load() - asked; n != 5 {
+		if n := first.QuestionsAsked.Load() - asked; n != 5 {
 			t.Errorf("after its end it was asked about %d times, want 5", n)
 		}
-		if _, page, _ := d.visit(t, "/pay/"+d.ids[0]); strings.Contains(page, "/again") || !strings.Contains(page, "A loja cancelou este pagamento") {
+		if _, page, _ := d.Visit(t, "/pay/"+d.IDs[0]); strings.Contains(page, "/again") || !strings.Contains(page, "A loja cancelou este pagamento") {
 			t.Errorf("its page:\n%s", page)
 		}
-		d.clean(t)
+		d.Clean(t)
 	})
 }

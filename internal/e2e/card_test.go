@@ -21,8 +21,8 @@ func attempts(n int, outcome, reason string) string {
 
 // The cents of a card payment are its ISO 8583 response code (SBX-10).
 func TestCentsChooseTheCardsAnswer(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		made := 0
 		for _, c := range []struct{ cents, status, code, decline, kind, more string }{
 			{"05", "402", "card_declined", "do_not_honor", "card_error", ""},
@@ -33,7 +33,7 @@ func TestCentsChooseTheCardsAnswer(t *testing.T) {
 				`,"reason":"all_providers_failed","attempts":` + attempts(3, "unavailable", "issuer_unavailable")},
 		} {
 			body := `{"amount":10.` + c.cents + `,"paymentMethodId":"sbx_card","merchantOrderId":"cents-` + c.cents + `"}`
-			r := o.post(t, "/payments", body)
+			r := o.Post(t, "/payments", body)
 			made++
 			declineOfError, declineOfFailure := "", "null"
 			if c.decline != "" {
@@ -43,103 +43,103 @@ func TestCentsChooseTheCardsAnswer(t *testing.T) {
 			if c.status == "422" {
 				want = http.StatusUnprocessableEntity
 			}
-			r.is(t, want, fmt.Sprintf(`{"error":{"code":%q,"type":%q,"message":"<text>"%s,"requestId":"<req>","details":{"helpUrl":"<url>","transactionId":"<txn>"%s}}}`,
+			r.Is(t, want, fmt.Sprintf(`{"error":{"code":%q,"type":%q,"message":"<text>"%s,"requestId":"<req>","details":{"helpUrl":"<url>","transactionId":"<txn>"%s}}}`,
 				c.code, c.kind, declineOfError, c.more))
-			id := r.want(t, want).text(t, "error.details.transactionId")
+			id := r.Want(t, want).Text(t, "error.details.transactionId")
 			failed := fmt.Sprintf(`{"code":%q,"declineCode":%s,"message":"<text>"}`, c.code, declineOfFailure)
 			for path, at := range map[string]string{"/payments/" + id: "", "/payments?merchantOrderId=cents-" + c.cents: "data.0."} {
-				stored := o.get(t, path).want(t, http.StatusOK)
-				failure, _ := stored.at(t, at+"failure")
-				for _, difference := range compare("failure", decode(t, []byte(failed)), failure) {
+				stored := o.Get(t, path).Want(t, http.StatusOK)
+				failure, _ := stored.At(t, at+"failure")
+				for _, difference := range Compare("failure", Decode(t, []byte(failed)), failure) {
 					t.Errorf(".%s: %s: %s", c.cents, difference, stored)
 				}
-				if stored.text(t, at+"id") != id || stored.text(t, at+"status") != "failed" || stored.text(t, at+"refundableAmountLocal") != "0" {
+				if stored.Text(t, at+"id") != id || stored.Text(t, at+"status") != "failed" || stored.Text(t, at+"refundableAmountLocal") != "0" {
 					t.Errorf(".%s: want %s failed: %s", c.cents, id, stored)
 				}
-				if _, ok := stored.at(t, at+"timestamps.failed"); !ok {
+				if _, ok := stored.At(t, at+"timestamps.failed"); !ok {
 					t.Errorf(".%s: no time of the failure: %s", c.cents, stored)
 				}
 			}
 		}
-		if n := o.total(t, url.Values{"status": {"failed"}}); n != fmt.Sprint(made) {
+		if n := o.Total(t, url.Values{"status": {"failed"}}); n != fmt.Sprint(made) {
 			t.Errorf("%s failed payments are listed, want %d", n, made)
 		}
-		o.get(t, "/me").is(t, http.StatusOK, profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
+		o.Get(t, "/me").Is(t, http.StatusOK, Profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
 	})
 }
 
-// profile is what /me shows of a sandbox shop.
-func profile(o shop, balance string) string {
+// Profile is what /me shows of a sandbox shop.
+func Profile(o Client, balance string) string {
 	return fmt.Sprintf(`{"id":%q,"name":"Acme","email":"ops@acme.example","industry":"retail","tier":"standard","trustScore":600,
 		"environment":"sandbox","capabilities":{"checkout":true,"directCharge":true,"refunds":true,"webhooks":true,"crypto":[],
 		"methods":["pix","spei","bank_transfer","card","cash"]},"balance":%s}`, o.Merchant.ID, balance)
 }
 
 func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		challenged := func() string {
-			r := o.post(t, "/payments", `{"amount":10.65,"paymentMethodId":"sbx_card"}`)
-			r.is(t, http.StatusPaymentRequired, `{"error":{"code":"three_ds_required","type":"card_error","message":"<text>","requestId":"<req>",
+			r := o.Post(t, "/payments", `{"amount":10.65,"paymentMethodId":"sbx_card"}`)
+			r.Is(t, http.StatusPaymentRequired, `{"error":{"code":"three_ds_required","type":"card_error","message":"<text>","requestId":"<req>",
 				"details":{"helpUrl":"<url>","transactionId":"<txn>","redirectUrl":"<url>"}}}`)
-			id := r.want(t, http.StatusPaymentRequired).text(t, "error.details.transactionId")
-			if got := o.status(t, id); got != "pending" {
+			id := r.Want(t, http.StatusPaymentRequired).Text(t, "error.details.transactionId")
+			if got := o.Status(t, id); got != "pending" {
 				t.Errorf("a challenged payment is %s, want pending", got)
 			}
 			return id
 		}
 		passed := challenged()
-		o.simulate(t, passed, "paid").is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"completed","eventsFired":["payment.completed","payment.captured"]}`, passed))
-		r := o.get(t, "/payments/"+passed)
-		if r.text(t, "status") != "completed" || r.text(t, "failure") != "<nil>" {
+		o.Simulate(t, passed, "paid").Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"completed","eventsFired":["payment.completed","payment.captured"]}`, passed))
+		r := o.Get(t, "/payments/"+passed)
+		if r.Text(t, "status") != "completed" || r.Text(t, "failure") != "<nil>" {
 			t.Errorf("want it completed without a failure: %s", r)
 		}
 		missed := challenged()
-		o.simulate(t, missed, "failed").is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"failed","eventsFired":["payment.failed"]}`, missed))
-		r = o.get(t, "/payments/"+missed)
-		if r.text(t, "status") != "failed" || r.text(t, "failure.code") != "three_ds_failed" {
+		o.Simulate(t, missed, "failed").Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"failed","eventsFired":["payment.failed"]}`, missed))
+		r = o.Get(t, "/payments/"+missed)
+		if r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "three_ds_failed" {
 			t.Errorf("want it failed with three_ds_failed: %s", r)
 		}
 		abandoned := challenged()
-		s.clock.advance(31 * time.Minute)
-		s.sweep(t, "the abandoned challenge expires", func() bool { return o.status(t, abandoned) == "expired" })
+		s.Clock.Advance(31 * time.Minute)
+		s.Sweep(t, "the abandoned challenge expires", func() bool { return o.Status(t, abandoned) == "expired" })
 	})
 }
 
 // A provider that charges and does not answer is asked, and nobody is charged
 // twice (UNK-1).
 func TestUnknownOutcomeIsFoundOut(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		body := `{"amount":100.96,"paymentMethodId":"sbx_card"}`
-		r := o.post(t, "/payments", body, "Idempotency-Key: unknown").want(t, http.StatusCreated)
-		id := r.text(t, "transactionId")
-		if r.text(t, "status") != "processing" || o.status(t, id) != "processing" || o.total(t, url.Values{"status": {"processing"}}) != "1" {
+		r := o.Post(t, "/payments", body, "Idempotency-Key: unknown").Want(t, http.StatusCreated)
+		id := r.Text(t, "transactionId")
+		if r.Text(t, "status") != "processing" || o.Status(t, id) != "processing" || o.Total(t, url.Values{"status": {"processing"}}) != "1" {
 			t.Fatalf("want the payment processing, and listed so: %s", r)
 		}
-		s.clock.advance(31 * time.Second)
-		s.sweep(t, "the sweep has asked the provider", func() bool { return o.status(t, id) == "completed" })
-		o.get(t, "/me").is(t, http.StatusOK, profile(o, `{"available":0,"pending":91.38,"frozen":0,"reserve":5.05}`))
-		again := o.post(t, "/payments", body, "Idempotency-Key: unknown")
-		same(t, r, again)
+		s.Clock.Advance(31 * time.Second)
+		s.Sweep(t, "the sweep has asked the provider", func() bool { return o.Status(t, id) == "completed" })
+		o.Get(t, "/me").Is(t, http.StatusOK, Profile(o, `{"available":0,"pending":91.38,"frozen":0,"reserve":5.05}`))
+		again := o.Post(t, "/payments", body, "Idempotency-Key: unknown")
+		Same(t, r, again)
 	})
 }
 
 // upstream makes the simulated providers misbehave, in the cascade's order.
-func (s *service) upstream(t *testing.T, faults ...sandbox.Fault) {
+func (s *Instance) Upstream(t *testing.T, faults ...sandbox.Fault) {
 	t.Helper()
 	for i, account := range sandbox.Accounts() {
 		p, ok := s.App.Config.Providers[account].(*sandbox.Provider)
 		if !ok {
 			t.Fatalf("%s is not a simulated provider", account)
 		}
-		must(t, p.SetFault(faults[i]))
+		Must(t, p.SetFault(faults[i]))
 	}
 }
 
 func TestCascadeTakesThePaymentToWhoCan(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const well = sandbox.NoFault
 		for _, c := range []struct {
 			name   string
@@ -159,30 +159,30 @@ func TestCascadeTakesThePaymentToWhoCan(t *testing.T) {
 			{"all decline a card", [3]sandbox.Fault{sandbox.Decline, sandbox.Decline, sandbox.Decline}, "sbx_card", "422 cascade_exhausted routing_error reason=all_providers_failed", "failed"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				s.upstream(t, c.faults[:]...)
-				defer s.upstream(t, well, well, well)
-				r := o.post(t, "/payments", `{"amount":10,"paymentMethodId":"`+c.method+`"}`)
-				r.refused(t, c.want)
+				s.Upstream(t, c.faults[:]...)
+				defer s.Upstream(t, well, well, well)
+				r := o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"`+c.method+`"}`)
+				r.Refused(t, c.want)
 				at := "transactionId"
-				if r.status >= 400 {
+				if r.Status >= 400 {
 					at = "error.details.transactionId"
-					if _, ok := r.at(t, "error.details.attempts.2"); !ok {
+					if _, ok := r.At(t, "error.details.attempts.2"); !ok {
 						t.Errorf("want three attempts: %s", r)
 					}
 				}
-				id := r.text(t, at)
-				if got := o.status(t, id); got != c.status {
+				id := r.Text(t, at)
+				if got := o.Status(t, id); got != c.status {
 					t.Errorf("the payment is %s, want %s", got, c.status)
 				}
 				if c.status == "pending" { // confirmed by the provider that took it
-					o.simulate(t, id, "paid").want(t, http.StatusOK)
+					o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 				}
 			})
 		}
 		t.Run("a provider that had the charge after all", func(t *testing.T) {
-			s.clock.advance(31 * time.Second)
-			s.sweep(t, "nothing is processing any more", func() bool { return o.total(t, url.Values{"status": {"processing"}}) == "0" })
-			if n := o.total(t, url.Values{"status": {"failed"}}); n != "4" {
+			s.Clock.Advance(31 * time.Second)
+			s.Sweep(t, "nothing is processing any more", func() bool { return o.Total(t, url.Values{"status": {"processing"}}) == "0" })
+			if n := o.Total(t, url.Values{"status": {"failed"}}); n != "4" {
 				t.Errorf("%s payments failed, want the 4 that nobody could take", n)
 			}
 		})

@@ -19,20 +19,20 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// visit loads a page as a shopper's browser does and proves what holds for
+// Visit loads a page as a shopper's browser does and proves what holds for
 // every page.
-func (s *service) visit(t *testing.T, path string, header ...string) (status int, page string, h http.Header) {
+func (s *Instance) Visit(t *testing.T, path string, header ...string) (status int, page string, h http.Header) {
 	t.Helper()
-	return s.browse(t, http.MethodGet, path, "", header...)
+	return s.Browse(t, http.MethodGet, path, "", header...)
 }
 
 // sentence is a key that no language has: pages must not show one.
 var sentence = regexp.MustCompile(`\b(state|text|bank|problem|declined|voucher|spei|pix)_[a-z0-9_]+\b`)
 
-func (s *service) browse(t *testing.T, method, path, form string, header ...string) (status int, page string, h http.Header) {
+func (s *Instance) Browse(t *testing.T, method, path, form string, header ...string) (status int, page string, h http.Header) {
 	t.Helper()
 	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(form))
-	must(t, err)
+	Must(t, err)
 	if form != "" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -44,10 +44,10 @@ func (s *service) browse(t *testing.T, method, path, form string, header ...stri
 		}
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
-	must(t, err)
+	Must(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	must(t, err)
+	Must(t, err)
 	for name, want := range map[string]string{
 		"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
 	} {
@@ -75,15 +75,15 @@ func (s *service) browse(t *testing.T, method, path, form string, header ...stri
 // The link that a shop hands out leads to the page, on the service's own host
 // whatever the request says (CHK-3, CHK-13).
 func TestCheckoutLinkLeadsToTheForm(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
-		status, _, h := s.visit(t, "/c/"+id, "Host: evil.example", "X-Forwarded-Host: evil.example")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
+		status, _, h := s.Visit(t, "/c/"+id, "Host: evil.example", "X-Forwarded-Host: evil.example")
 		if want := s.URL + "/pay/" + id; status != http.StatusTemporaryRedirect || h.Get("Location") != want {
 			t.Errorf("/c/ answers %d to %q, want 307 to %q", status, h.Get("Location"), want)
 		}
 		for _, path := range []string{"/c/TXN-NONE", "/pay/TXN-NONE", "/pay/%00", "/pay/%ff", "/pay/TXN-NONE/qr.svg", "/pay/TXN-NONE/live", "/sandbox/bank/TXN-NONE"} {
-			if status, page, _ := s.visit(t, path, "Accept-Language: pt-BR"); status != http.StatusNotFound || !strings.Contains(page, "Não encontramos este pagamento") {
+			if status, page, _ := s.Visit(t, path, "Accept-Language: pt-BR"); status != http.StatusNotFound || !strings.Contains(page, "Não encontramos este pagamento") {
 				t.Errorf("GET %s answers %d %.200s", path, status, page)
 			}
 		}
@@ -92,8 +92,8 @@ func TestCheckoutLinkLeadsToTheForm(t *testing.T) {
 
 // Each method's page has what its shopper needs, in the shopper's language.
 func TestPagesTellHowToPay(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for body, wants := range map[string]map[string][]string{
 			`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"A-<b>1"}`: {
 				"pt": {"Pague com Pix (teste)", "Escaneie o QR Code", "Pix Copia e Cola", "R$\u00a0137,70", "br.gov.bcb.pix", "Copiar o código", "Pedido A-<b>1"},
@@ -103,9 +103,9 @@ func TestPagesTellHowToPay(t *testing.T) {
 			`{"amount":25.5,"paymentMethodId":"sbx_cash"}`:                              {"es": {"barcode.svg", "Imprimir", "9000", "Lleva esta ficha a Tienda de prueba", "Paga en Tienda de prueba", "El aviso le llega a Acme"}},
 			`{"amount":25.5,"paymentMethodId":"sbx_pse"}`:                               {"es": {"Ir a PSE (prueba)", "/sandbox/bank/"}},
 		} {
-			id := o.create(t, body)
+			id := o.Create(t, body)
 			for lang, sentences := range wants {
-				status, page, _ := s.visit(t, "/pay/"+id, "Accept-Language: "+lang)
+				status, page, _ := s.Visit(t, "/pay/"+id, "Accept-Language: "+lang)
 				for _, want := range sentences {
 					if status != http.StatusOK || !strings.Contains(page, want) {
 						t.Errorf("%s in %s: %d without %q: %s", body, lang, status, want, page)
@@ -113,7 +113,7 @@ func TestPagesTellHowToPay(t *testing.T) {
 				}
 			}
 			// Without a browser's word, the country decides.
-			if _, page, _ := s.visit(t, "/pay/"+id); !strings.Contains(page, `<html lang="`) || strings.Contains(page, `<html lang="en"`) {
+			if _, page, _ := s.Visit(t, "/pay/"+id); !strings.Contains(page, `<html lang="`) || strings.Contains(page, `<html lang="en"`) {
 				t.Errorf("%s: a Latin American payment's page is in English by default", body)
 			}
 		}
@@ -122,14 +122,14 @@ func TestPagesTellHowToPay(t *testing.T) {
 
 // What a shop or a shopper sends is shown as text.
 func TestPagesEscapeWhatTheyShow(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","merchantOrderId":"<script>alert(1)</script>","hostedCheckout":true,"returnUrl":"https://shop.example/?q=\"><script>"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","merchantOrderId":"<script>alert(1)</script>","hostedCheckout":true,"returnUrl":"https://shop.example/?q=\"><script>"}`)
 		res, err := http.Get(s.URL + "/pay/" + id)
-		must(t, err)
+		Must(t, err)
 		defer res.Body.Close()
 		page, err := io.ReadAll(res.Body)
-		must(t, err)
+		Must(t, err)
 		if strings.Contains(string(page), "<script>alert") || strings.Contains(string(page), `"><script>`) {
 			t.Errorf("the page runs what the shop sent: %s", page)
 		}
@@ -138,8 +138,8 @@ func TestPagesEscapeWhatTheyShow(t *testing.T) {
 
 // A tester plays each ending by hand, and the page tells it.
 func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for action, want := range map[string]struct{ status, sentence string }{
 			"pay":          {"completed", "Payment received"},
 			"decline":      {"failed", "Your bank declined the payment."},
@@ -147,33 +147,33 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 			"late":         {"expired", "Your payment came after the deadline"},
 			"wrong_amount": {"pending", "You paid a different amount"},
 		} {
-			id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
-			if _, page, _ := s.visit(t, "/sandbox/bank/"+id); !strings.Contains(page, `value="`+action+`"`) {
+			id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
+			if _, page, _ := s.Visit(t, "/sandbox/bank/"+id); !strings.Contains(page, `value="`+action+`"`) {
 				t.Errorf("the bank's page does not offer %s", action)
 			}
-			status, _, h := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode())
+			status, _, h := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode())
 			if status != http.StatusSeeOther || !strings.HasPrefix(h.Get("Location"), "/pay/"+id) {
 				t.Errorf("%s answers %d to %q, want 303 to the payment", action, status, h.Get("Location"))
 			}
-			if got := o.status(t, id); got != want.status {
+			if got := o.Status(t, id); got != want.status {
 				t.Errorf("after %s the payment is %s, want %s", action, got, want.status)
 			}
-			_, page, _ := s.visit(t, "/pay/"+id+"?lang=en")
+			_, page, _ := s.Visit(t, "/pay/"+id+"?lang=en")
 			if back := "https://shop.example/thanks?a=1&status=" + want.status + "&transactionId=" + id; !strings.Contains(page, want.sentence) || !strings.Contains(page, back) {
 				t.Errorf("after %s the page has no %q or no way back to %s: %s", action, want.sentence, back, page)
 			}
 		}
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 		for form, want := range map[string]int{"action=rob": 400, "": 400, "action=pay": 303} {
 			if form == "action=pay" {
 				continue
 			}
-			if status, _, _ := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, form); status != want {
+			if status, _, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, form); status != want {
 				t.Errorf("the form %q answers %d, want %d", form, status, want)
 			}
 		}
-		s.browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
-		if status, page, _ := s.browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=decline"); status != http.StatusSeeOther || o.status(t, id) != "completed" {
+		s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
+		if status, page, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=decline"); status != http.StatusSeeOther || o.Status(t, id) != "completed" {
 			t.Errorf("declining a paid payment answers %d %s", status, page)
 		}
 	})
@@ -181,16 +181,16 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 
 // A page that waits is told when the payment moves.
 func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 		res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending")
-		must(t, err)
+		Must(t, err)
 		defer res.Body.Close()
 		if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
 			t.Errorf("Content-Type is %q, want text/event-stream", got)
 		}
-		o.simulate(t, id, "paid").want(t, http.StatusOK)
+		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 		told := ""
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 			told += lines.Text() + "\n"
@@ -203,24 +203,24 @@ func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
 
 // A shop's pages look like the shop, and only its own site may embed them.
 func TestPagesLookLikeTheShop(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
 		var picture bytes.Buffer
-		must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
+		Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
 		logo, err := onboarding.ReadLogo(picture.Bytes())
-		must(t, err)
+		Must(t, err)
 		_, err = s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(tenant.Brand) tenant.Brand {
 			return tenant.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
 		}, &logo)
-		must(t, err)
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		Must(t, err)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 		req, err := http.NewRequest(http.MethodGet, s.URL+"/pay/"+id, nil)
-		must(t, err)
+		Must(t, err)
 		res, err := http.DefaultTransport.RoundTrip(req)
-		must(t, err)
+		Must(t, err)
 		defer res.Body.Close()
 		page, err := io.ReadAll(res.Body)
-		must(t, err)
+		Must(t, err)
 		if policy := res.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors https://shop.example") || res.Header.Get("X-Frame-Options") != "" {
 			t.Errorf("the shop cannot embed its page: %s", policy)
 		}
@@ -234,20 +234,20 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 			"/checkout/logos/" + logo.ID: picture.String(),
 		} {
 			res, err := http.Get(s.URL + path)
-			must(t, err)
+			Must(t, err)
 			body, err := io.ReadAll(res.Body)
-			must(t, err)
+			Must(t, err)
 			res.Body.Close()
 			if res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
 				t.Errorf("GET %s answers %d %q, want %q in it", path, res.StatusCode, body, want)
 			}
 		}
 		for _, path := range []string{"/checkout/brand/red.css", "/checkout/brand/ffd700", "/checkout/brand/ffd7%3B0.css", "/checkout/logos/0", "/checkout/logos/%00"} {
-			if status, _, _ := s.visit(t, path); status != http.StatusNotFound {
+			if status, _, _ := s.Visit(t, path); status != http.StatusNotFound {
 				t.Errorf("GET %s answers %d, want 404", path, status)
 			}
 		}
-		s.visit(t, "/pay/"+other.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // proves that nobody may frame another's
+		s.Visit(t, "/pay/"+other.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // proves that nobody may frame another's
 
 		if _, err := onboarding.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
 			t.Error("a drawing with a script is taken as a logo")
@@ -260,12 +260,12 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 
 // A page is under 60 KB in all, and asks nobody else for anything.
 func TestPagesAreLight(t *testing.T) {
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	asked := regexp.MustCompile(`(?:src|href|action)="([^"]+)"`)
 	for _, method := range []string{`"sbx_pix","documentId":"52998224725"`, `"sbx_spei","documentId":"X"`, `"sbx_cash"`, `"sbx_pse"`} {
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":`+method+`}`)
-		_, page, _ := s.visit(t, "/pay/"+id)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":`+method+`}`)
+		_, page, _ := s.Visit(t, "/pay/"+id)
 		weight, requests := len(page), 1
 		for _, found := range asked.FindAllStringSubmatch(page, -1) {
 			if strings.HasPrefix(found[1], "http") {
@@ -275,9 +275,9 @@ func TestPagesAreLight(t *testing.T) {
 				continue // a link, and no part of the page
 			}
 			res, err := http.Get(s.URL + found[1])
-			must(t, err)
+			Must(t, err)
 			part, err := io.ReadAll(res.Body)
-			must(t, err)
+			Must(t, err)
 			res.Body.Close()
 			weight, requests = weight+len(part), requests+1
 		}
@@ -289,23 +289,23 @@ func TestPagesAreLight(t *testing.T) {
 }
 
 // selector opens a checkout session and returns the path of its page.
-func (o shop) selector(t *testing.T, more string) string {
+func selector(t *testing.T, o Client, more string) string {
 	t.Helper()
-	return o.selectorOf(t, "25.5", more)
+	return selectorOf(t, o, "25.5", more)
 }
 
-func (o shop) selectorOf(t *testing.T, amount, more string) string {
+func selectorOf(t *testing.T, o Client, amount, more string) string {
 	t.Helper()
-	r := o.post(t, "/checkout/sessions", `{"amount":`+amount+`,"merchantOrderId":"A-1","returnUrl":"https://shop.example/thanks","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+5511999990000"}`+more+`}`)
-	return strings.TrimPrefix(r.want(t, http.StatusCreated).text(t, "checkoutUrl"), o.URL)
+	r := o.Post(t, "/checkout/sessions", `{"amount":`+amount+`,"merchantOrderId":"A-1","returnUrl":"https://shop.example/thanks","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+5511999990000"}`+more+`}`)
+	return strings.TrimPrefix(r.Want(t, http.StatusCreated).Text(t, "checkoutUrl"), o.URL)
 }
 
 // The shopper sees the methods with what they cost, and why one cannot be
 // chosen (CHK-16).
 func TestSelectorShowsTheMethods(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		_, page, _ := s.visit(t, o.selector(t, ""), "Accept-Language: en-US")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		_, page, _ := s.Visit(t, selector(t, o, ""), "Accept-Language: en-US")
 		for _, want := range []string{"Card (test)", "Pix (test)", "SPEI (test)", "PSE (test)", "Cash (test)", "US$\u00a025.50", "R$\u00a0137.70", "$467.92\u00a0MXN", "Final price, 2.99% + US$\u00a00.30 fee included", "Mexico"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the page has no %q: %s", want, page)
@@ -314,15 +314,15 @@ func TestSelectorShowsTheMethods(t *testing.T) {
 		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "Pix (test)"); card > pix {
 			t.Error("the methods of the shopper's own country do not stand first")
 		}
-		_, page, _ = s.visit(t, o.selector(t, ""), "Accept-Language: pt-BR")
+		_, page, _ = s.Visit(t, selector(t, o, ""), "Accept-Language: pt-BR")
 		if card, pix := strings.Index(page, "Cartão (teste)"), strings.Index(page, "Pix (teste)"); pix > card || !strings.Contains(page, "≈ R$\u00a05,40") {
 			t.Errorf("a Brazilian shopper does not see PIX first and reais: %s", page)
 		}
-		_, page, _ = s.visit(t, o.selector(t, "")+"?country=MEX", "Accept-Language: es")
+		_, page, _ = s.Visit(t, selector(t, o, "")+"?country=MEX", "Accept-Language: es")
 		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "SPEI (prueba)") {
 			t.Error("the country that the shopper picked does not filter")
 		}
-		_, page, _ = s.visit(t, o.selectorOf(t, "10000", `,"country":"MX"`), "Accept-Language: es")
+		_, page, _ = s.Visit(t, selectorOf(t, o, "10000", `,"country":"MX"`), "Accept-Language: es")
 		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "No disponible para este monto. De $10\u00a0MXN a $10,000\u00a0MXN") {
 			t.Errorf("a method that cannot take the amount does not say why: %s", page)
 		}
@@ -331,9 +331,9 @@ func TestSelectorShowsTheMethods(t *testing.T) {
 
 // A choice is made once, and what is wrong with it is told in place.
 func TestSelectorTakesOneChoice(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		path := o.selector(t, `,"country":"BRA"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		path := selector(t, o, `,"country":"BRA"`)
 		for form, want := range map[string]string{
 			"":                                  "Escolha uma das formas de pagamento.",
 			"method=sbx_spei":                   "Escolha uma das formas de pagamento.",
@@ -341,40 +341,40 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 			"method=sbx_pix&document-sbx_pix=1": "Este CPF não é válido.",
 			"method=sbx_pix&document-sbx_pix=%3Cb%3E": "Este CPF não é válido.",
 		} {
-			status, _, h := s.browse(t, http.MethodPost, path, form, "Accept-Language: pt")
+			status, _, h := s.Browse(t, http.MethodPost, path, form, "Accept-Language: pt")
 			told := h.Get("Location")
 			if status != http.StatusSeeOther || !strings.HasPrefix(told, path+"?") || strings.Contains(told, "52998") {
 				t.Errorf("the form %q answers %d to %q", form, status, told)
 			}
-			if _, page, _ := s.visit(t, told, "Accept-Language: pt"); !strings.Contains(page, want) {
+			if _, page, _ := s.Visit(t, told, "Accept-Language: pt"); !strings.Contains(page, want) {
 				t.Errorf("the form %q leads to a page without %q: %s", form, want, page)
 			}
 		}
-		if n := o.total(t, nil); n != "0" {
+		if n := o.Total(t, nil); n != "0" {
 			t.Errorf("wrong choices made %s payments", n)
 		}
-		status, _, h := s.browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25", "X-Forwarded-For: 200.1.2.3")
+		status, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25", "X-Forwarded-For: 200.1.2.3")
 		link := h.Get("Location")
 		if status != http.StatusSeeOther || !strings.HasPrefix(link, "/c/TXN-") {
 			t.Fatalf("the choice answers %d to %q", status, link)
 		}
 		id := strings.TrimPrefix(link, "/c/")
 		p, err := s.App.Sessions.Shown(ctx, id)
-		must(t, err)
+		Must(t, err)
 		if p.Buyer.Document != "52998224725" || p.Buyer.IP != "200.1.2.3" || p.OrderID != "A-1" {
 			t.Errorf("the payment's buyer is %+v, order %q", p.Buyer, p.OrderID)
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			if status, _, h := s.browse(t, method, path, "method=sbx_pix&document-sbx_pix=529.982.247-25"); status != http.StatusSeeOther || h.Get("Location") != link {
+			if status, _, h := s.Browse(t, method, path, "method=sbx_pix&document-sbx_pix=529.982.247-25"); status != http.StatusSeeOther || h.Get("Location") != link {
 				t.Errorf("%s again answers %d to %q, want 303 to %q", method, status, h.Get("Location"), link)
 			}
 		}
-		if n := o.total(t, nil); n != "1" {
+		if n := o.Total(t, nil); n != "1" {
 			t.Errorf("one choice, pressed twice, made %s payments", n)
 		}
-		o.post(t, "/sandbox/clock", `{"advance":"25h"}`).want(t, http.StatusOK)
+		o.Post(t, "/sandbox/clock", `{"advance":"25h"}`).Want(t, http.StatusOK)
 		for _, path := range []string{path, "/checkout/cs_unknown", "/checkout/%00", "/checkout/x"} {
-			if status, page, _ := s.visit(t, path, "Accept-Language: es"); status != http.StatusNotFound || !strings.Contains(page, "Este enlace de pago ya no es válido") {
+			if status, page, _ := s.Visit(t, path, "Accept-Language: es"); status != http.StatusNotFound || !strings.Contains(page, "Este enlace de pago ya no es válido") {
 				t.Errorf("%s answers %d %.300s", path, status, page)
 			}
 		}
@@ -383,9 +383,9 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 
 // A form may lead to a provider's own page, and still to no inline script.
 func TestSelectorMayLeaveForTheProvider(t *testing.T) {
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	_, _, h := s.visit(t, o.selector(t, ""))
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	_, _, h := s.Visit(t, selector(t, o, ""))
 	if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https:;") {
 		t.Errorf("the selector's policy is %q", policy)
 	}
@@ -394,62 +394,62 @@ func TestSelectorMayLeaveForTheProvider(t *testing.T) {
 // A shopper whose payment came to nothing chooses another way, once, and the
 // shop is told of one order.
 func TestShopperTriesAnotherWay(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for _, c := range []struct{ ending, button string }{{"failed", "Probar otra forma"}, {"expired", "Empezar de nuevo"}} {
-			chosen := o.shopper(o.session(t, `{"amount":460,"currency":"MXN","merchantOrderId":"A-2","returnUrl":"https://shop.example/thanks",`+
+			chosen := o.Shopper(o.Session(t, `{"amount":460,"currency":"MXN","merchantOrderId":"A-2","returnUrl":"https://shop.example/thanks",`+
 				`"customer":{"firstName":"Ana","lastName":"Secreta","email":"ana@secret.example","phone":"+5511999990000"}}`))
-			first := chosen.choose(t, choice("sbx_cash")).want(t, http.StatusCreated).text(t, "transactionId")
-			if _, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") != "/pay/"+first {
+			first := chosen.Choose(t, Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId")
+			if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") != "/pay/"+first {
 				t.Errorf("a payment that waits is tried again: %q", h.Get("Location"))
 			}
-			o.simulate(t, first, c.ending).want(t, http.StatusOK)
-			_, page, _ := s.visit(t, "/pay/"+first+"?lang=es")
+			o.Simulate(t, first, c.ending).Want(t, http.StatusOK)
+			_, page, _ := s.Visit(t, "/pay/"+first+"?lang=es")
 			if !strings.Contains(page, c.button) || !strings.Contains(page, `action="/pay/`+first+`/again?lang=es"`) {
 				t.Errorf("the page of a payment that %s does not offer to go on:\n%s", c.ending, page)
 			}
-			status, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", "")
+			status, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", "")
 			link := h.Get("Location")
-			if _, _, twice := s.browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", ""); status != http.StatusSeeOther || twice.Get("Location") != link {
+			if _, _, twice := s.Browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", ""); status != http.StatusSeeOther || twice.Get("Location") != link {
 				t.Fatalf("%d: pressed twice, the button leads to %q and %q", status, link, twice.Get("Location"))
 			}
-			_, page, _ = s.visit(t, link)
+			_, page, _ = s.Visit(t, link)
 			token, _, _ := strings.Cut(strings.TrimPrefix(link, "/checkout/"), "?")
 			for _, secret := range []string{"Secreta", "ana@secret", "99999"} {
-				if strings.Contains(page, secret) || strings.Contains(string(o.get(t, "/checkout/sessions/"+token).body), secret) {
+				if strings.Contains(page, secret) || strings.Contains(string(o.Get(t, "/checkout/sessions/"+token).Body), secret) {
 					t.Errorf("whoever knows the payment's id is told %q", secret)
 				}
 			}
 			if !strings.Contains(page, "460") || !strings.Contains(page, "A-2") {
 				t.Errorf("the choice is about another order:\n%s", page)
 			}
-			_, _, h = s.browse(t, http.MethodPost, link, "method=sbx_cash")
+			_, _, h = s.Browse(t, http.MethodPost, link, "method=sbx_cash")
 			second := strings.TrimSuffix(strings.TrimPrefix(h.Get("Location"), "/c/"), "?lang=es")
-			r := o.get(t, "/payments/"+second).want(t, http.StatusOK)
-			if second == first || r.text(t, "merchantOrderId") != "A-2" || r.text(t, "amountLocal") != "460" || r.text(t, "currencyLocal") != "MXN" {
+			r := o.Get(t, "/payments/"+second).Want(t, http.StatusOK)
+			if second == first || r.Text(t, "merchantOrderId") != "A-2" || r.Text(t, "amountLocal") != "460" || r.Text(t, "currencyLocal") != "MXN" {
 				t.Errorf("the second try is %s", r)
 			}
 			made, err := s.App.Sessions.Shown(ctx, second)
-			must(t, err)
+			Must(t, err)
 			if made.Buyer.Email != "ana@secret.example" || made.Buyer.Name != "Ana Secreta" {
 				t.Errorf("the provider is told of %+v", made.Buyer)
 			}
-			if _, _, h := s.browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") == "" {
+			if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") == "" {
 				t.Error("the button leads nowhere after the choice")
-			} else if _, _, h := s.visit(t, h.Get("Location")); h.Get("Location") != "/c/"+second {
+			} else if _, _, h := s.Visit(t, h.Get("Location")); h.Get("Location") != "/c/"+second {
 				t.Errorf("it leads to %q, want the second try", h.Get("Location"))
 			}
 		}
 		// The shop that charges directly does the asking itself: returnUrl is of hosted payments alone
 		// (PAY-10), and the page names the shop.
-		direct := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
-		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
-		o.simulate(t, direct, "failed").want(t, http.StatusOK)
-		s.shows(t, "/pay/"+direct+"?lang=es", []string{"Vuelve a Acme para empezar de nuevo."}, "shop.example", "/again")
-		if _, _, h := s.browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); h.Get("Location") != "/pay/"+direct {
+		direct := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		shows(t, s, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
+		o.Simulate(t, direct, "failed").Want(t, http.StatusOK)
+		shows(t, s, "/pay/"+direct+"?lang=es", []string{"Vuelve a Acme para empezar de nuevo."}, "shop.example", "/again")
+		if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); h.Get("Location") != "/pay/"+direct {
 			t.Errorf("a direct charge is tried again: %q", h.Get("Location"))
 		}
-		if status, _, _ := s.browse(t, http.MethodPost, "/pay/TXN-NOBODY/again", ""); status != http.StatusNotFound {
+		if status, _, _ := s.Browse(t, http.MethodPost, "/pay/TXN-NOBODY/again", ""); status != http.StatusNotFound {
 			t.Errorf("an unknown payment: %d", status)
 		}
 	})
@@ -458,13 +458,13 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 // When no provider answers, the shopper is told so, that nothing was charged, and
 // what to do, and comes through by the other way.
 func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		s.upstream(t, sandbox.Down, sandbox.Down, sandbox.Down)
-		path := o.selector(t, "")
-		_, _, h := s.browse(t, http.MethodPost, path, "method=sbx_cash")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		s.Upstream(t, sandbox.Down, sandbox.Down, sandbox.Down)
+		path := selector(t, o, "")
+		_, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_cash")
 		link := h.Get("Location")
-		if status, _, h := s.visit(t, link); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+strings.TrimPrefix(link, "/c/") {
+		if status, _, h := s.Visit(t, link); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+strings.TrimPrefix(link, "/c/") {
 			t.Fatalf("%s answers %d to %q", link, status, h.Get("Location"))
 		}
 		for lang, want := range map[string][3]string{
@@ -472,16 +472,16 @@ func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
 			"es": {"Esta forma de pago no está disponible", "No se te cobró nada", "Probar otra forma"},
 			"pt": {"Esta forma de pagamento não está disponível", "Nada foi cobrado", "Tentar outra forma"},
 		} {
-			_, page, _ := s.visit(t, "/pay/"+strings.TrimPrefix(link, "/c/")+"?lang="+lang)
+			_, page, _ := s.Visit(t, "/pay/"+strings.TrimPrefix(link, "/c/")+"?lang="+lang)
 			for _, sentence := range want {
 				if !strings.Contains(page, sentence) {
 					t.Errorf("in %s the page does not say %q:\n%s", lang, sentence, page)
 				}
 			}
 		}
-		s.upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
-		_, _, h = s.browse(t, http.MethodPost, "/pay/"+strings.TrimPrefix(link, "/c/")+"/again", "")
-		if _, _, h := s.browse(t, http.MethodPost, h.Get("Location"), "method=sbx_cash"); o.status(t, strings.TrimPrefix(h.Get("Location"), "/c/")) != "pending" {
+		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		_, _, h = s.Browse(t, http.MethodPost, "/pay/"+strings.TrimPrefix(link, "/c/")+"/again", "")
+		if _, _, h := s.Browse(t, http.MethodPost, h.Get("Location"), "method=sbx_cash"); o.Status(t, strings.TrimPrefix(h.Get("Location"), "/c/")) != "pending" {
 			t.Errorf("the other way leads to %q", h.Get("Location"))
 		}
 	})

@@ -21,115 +21,115 @@ import (
 
 const alreadyResolved = "409 claim_already_resolved conflict_error"
 
-// dispute brings a chargeback onto a new payment of 100 USD, a real one or the
+// Dispute brings a chargeback onto a new payment of 100 USD, a real one or the
 // simulator's, and returns the payment and the claim.
-func (o shop) dispute(t *testing.T, real bool) (payment, claim string) {
+func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 	t.Helper()
-	payment = o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+	payment = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 	if real {
-		o.notify(t, "sandbox-1", note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", Note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 	} else {
-		o.simulate(t, payment, "chargeback").want(t, http.StatusOK)
+		o.Simulate(t, payment, "chargeback").Want(t, http.StatusOK)
 	}
-	return payment, o.get(t, "/claims?transactionId="+payment+"&type=chargeback").text(t, "data.0.id")
+	return payment, o.Get(t, "/claims?transactionId="+payment+"&type=chargeback").Text(t, "data.0.id")
 }
 
-// rule lets the issuer end a dispute.
-func (o shop) rule(t *testing.T, payment, ruling string) {
+// RuleClaim lets the issuer end a dispute.
+func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 	t.Helper()
-	o.notify(t, "sandbox-1", note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).is(t, http.StatusOK, `{"ok":true}`)
+	o.Notify(t, "sandbox-1", Note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
-func (o shop) claimStatus(t *testing.T, claim string) string {
+func ClaimStatus(t *testing.T, o Client, claim string) string {
 	t.Helper()
-	return o.get(t, "/claims/"+claim).want(t, http.StatusOK).text(t, "status")
+	return o.Get(t, "/claims/"+claim).Want(t, http.StatusOK).Text(t, "status")
 }
 
-const words = `{"kind":"delivery_proof","text":"it was signed for"}`
+const EvidenceWords = `{"kind":"delivery_proof","text":"it was signed for"}`
 
 func TestChargebackEnds(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		endpoint := s.receive(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		endpoint := s.Receive(t)
 		for _, c := range []struct {
 			name, status, outcome string
 			payment               string // of a simulated dispute; a real one is charged back when it opens
 			funds                 string // 90.51 + 5 in reserve, the fee of 20 gone
-			end                   func(o shop, payment, claim string)
+			end                   func(o Client, payment, claim string)
 		}{
 			{"lost", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, payment, _ string) { o.rule(t, payment, "lost") }},
+				func(o Client, payment, _ string) { RuleClaim(t, o, payment, "lost") }},
 			{"won", "rejected", "rejected", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, payment, _ string) { o.rule(t, payment, "won") }},
+				func(o Client, payment, _ string) { RuleClaim(t, o, payment, "won") }},
 			{"withdrawn", "withdrawn", "withdrawn", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, payment, _ string) { o.rule(t, payment, "withdrawn") }},
+				func(o Client, payment, _ string) { RuleClaim(t, o, payment, "withdrawn") }},
 			{"accepted", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, _, claim string) { o.post(t, "/claims/"+claim+"/accept", "").want(t, http.StatusOK) }},
+				func(o Client, _, claim string) { o.Post(t, "/claims/"+claim+"/accept", "").Want(t, http.StatusOK) }},
 			{"won in review", "rejected", "rejected", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, payment, claim string) {
-					o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
-					o.rule(t, payment, "won")
+				func(o Client, payment, claim string) {
+					o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
+					RuleClaim(t, o, payment, "won")
 				}},
 			{"by the operator", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, _, claim string) {
-					o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+				func(o Client, _, claim string) {
+					o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
 					_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "the bank's letter")
-					must(t, err)
+					Must(t, err)
 				}},
 			{"expired", "expired", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o shop, _, claim string) {
-					s.clock.advance(7*24*time.Hour - time.Minute)
+				func(o Client, _, claim string) {
+					s.Clock.Advance(7*24*time.Hour - time.Minute)
 					_, err := s.App.Claims.SweepClaims(ctx)
-					must(t, err)
-					if got := o.claimStatus(t, claim); got != "needs_evidence" {
+					Must(t, err)
+					if got := ClaimStatus(t, o, claim); got != "needs_evidence" {
 						t.Errorf("the claim is %s a minute before its deadline", got)
 					}
-					s.clock.advance(time.Minute)
-					s.lookAtClaims(t, "the deadline has passed", func() bool { return o.claimStatus(t, claim) == "expired" })
+					s.Clock.Advance(time.Minute)
+					lookAtClaims(t, s, "the deadline has passed", func() bool { return ClaimStatus(t, o, claim) == "expired" })
 				}},
 		} {
 			for _, real := range []bool{false, true} {
 				t.Run(fmt.Sprint(c.name, " real ", real), func(t *testing.T) {
-					o := s.shop(t)
-					o.subscribe(t, endpoint.URL, `"claim.resolved"`)
-					payment, claim := o.dispute(t, real)
-					if got := o.funds(t); got != "-29.49 to spend, 100.00 frozen, 5.00 in reserve" {
+					o := s.NewShop(t)
+					o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
+					payment, claim := o.Dispute(t, real)
+					if got := funds(t, o); got != "-29.49 to spend, 100.00 frozen, 5.00 in reserve" {
 						t.Errorf("while it is disputed there is %s", got)
 					}
-					if r := o.get(t, "/payments/"+payment); r.text(t, "refundableAmountLocal") != "0" {
+					if r := o.Get(t, "/payments/"+payment); r.Text(t, "refundableAmountLocal") != "0" {
 						t.Errorf("something can be refunded under dispute: %s", r)
 					}
 					c.end(o, payment, claim)
-					r := o.get(t, "/claims/"+claim).want(t, http.StatusOK)
-					if r.text(t, "status") != c.status || r.text(t, "outcome") != c.outcome || r.text(t, "frozenUsd") != "0" || r.text(t, "feeUsd") != "20" {
+					r := o.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
+					if r.Text(t, "status") != c.status || r.Text(t, "outcome") != c.outcome || r.Text(t, "frozenUsd") != "0" || r.Text(t, "feeUsd") != "20" {
 						t.Errorf("want it %s, outcome %s: %s", c.status, c.outcome, r)
 					}
-					if real && r.text(t, "networkReasonCode") != "10.4" {
+					if real && r.Text(t, "networkReasonCode") != "10.4" {
 						t.Errorf("the network's code is not told: %s", r)
 					}
-					if got := o.funds(t); got != c.funds {
+					if got := funds(t, o); got != c.funds {
 						t.Errorf("there is %s, want %s", got, c.funds)
 					}
 					want := c.payment
 					if real {
 						want = "chargeback"
 					}
-					if got := o.status(t, payment); got != want {
+					if got := o.Status(t, payment); got != want {
 						t.Errorf("the payment is %s, want %s", got, want)
 					}
 					if want == "completed" {
-						o.refund(t, payment, `{"amount":1}`).want(t, http.StatusOK) // the dispute is over
+						o.Refund(t, payment, `{"amount":1}`).Want(t, http.StatusOK) // the dispute is over
 						return
 					}
 					// The end is the end.
-					o.post(t, "/claims/"+claim+"/evidence", words).refused(t, alreadyResolved+" from="+c.status+" action=evidence")
-					o.post(t, "/claims/"+claim+"/accept", "").refused(t, alreadyResolved+" from="+c.status+" action=accept")
-					o.rule(t, payment, map[bool]string{true: "lost", false: "won"}[c.outcome == "approved"])
-					o.refund(t, payment, `{}`).refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
-					if got := o.claimStatus(t, claim); got != c.status || o.funds(t) != c.funds {
-						t.Errorf("after the end the claim became %s, and there is %s", got, o.funds(t))
+					o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Refused(t, alreadyResolved+" from="+c.status+" action=evidence")
+					o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, alreadyResolved+" from="+c.status+" action=accept")
+					RuleClaim(t, o, payment, map[bool]string{true: "lost", false: "won"}[c.outcome == "approved"])
+					o.Refund(t, payment, `{}`).Refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
+					if got := ClaimStatus(t, o, claim); got != c.status || funds(t, o) != c.funds {
+						t.Errorf("after the end the claim became %s, and there is %s", got, funds(t, o))
 					}
-					if list := endpoint.about(t, payment, 1); list[0].text("data.object.status") != c.status || list[0].text("data.object.transaction.status") != "chargeback" {
-						t.Errorf("claim.resolved tells %s", list[0].body)
+					if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != c.status || list[0].Text("data.object.transaction.status") != "chargeback" {
+						t.Errorf("claim.resolved tells %s", list[0].Body)
 					}
 				})
 			}
@@ -138,11 +138,11 @@ func TestChargebackEnds(t *testing.T) {
 }
 
 func TestClaimIsResolvedOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"claim.resolved"`)
-		payment, claim := o.dispute(t, false)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
+		payment, claim := o.Dispute(t, false)
 		var all sync.WaitGroup
 		for n := range 24 {
 			all.Go(func() {
@@ -150,50 +150,50 @@ func TestClaimIsResolvedOnce(t *testing.T) {
 				case 0:
 					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
 				case 1:
-					o.rule(t, payment, []string{"won", "withdrawn"}[n/4%2])
+					RuleClaim(t, o, payment, []string{"won", "withdrawn"}[n/4%2])
 				case 2:
 					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "") // one of all wins
 				case 3:
-					o.post(t, "/claims/"+claim+"/evidence", words)
+					o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords)
 				}
 			})
 		}
 		all.Wait()
-		status := o.claimStatus(t, claim)
-		if list := endpoint.about(t, payment, 1); list[0].text("data.object.status") != status {
-			t.Errorf("told %s of a claim that is %s", list[0].body, status)
+		status := ClaimStatus(t, o, claim)
+		if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != status {
+			t.Errorf("told %s of a claim that is %s", list[0].Body, status)
 		}
 	})
 }
 
 func TestClaimsAreListed(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		o.create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
 		var ids []string
 		for n := range 5 {
-			id := o.create(t, card)
+			id := o.Create(t, Card)
 			if n == 2 {
-				o.simulate(t, id, "chargeback").want(t, http.StatusOK)
-				ids = append(ids, o.get(t, "/claims").text(t, "data.0.id"))
+				o.Simulate(t, id, "chargeback").Want(t, http.StatusOK)
+				ids = append(ids, o.Get(t, "/claims").Text(t, "data.0.id"))
 				continue
 			}
-			ids = append(ids, o.refund(t, id, `{}`).want(t, http.StatusOK).text(t, "refundId"))
+			ids = append(ids, o.Refund(t, id, `{}`).Want(t, http.StatusOK).Text(t, "refundId"))
 		}
-		r := o.get(t, "/claims").want(t, http.StatusOK)
+		r := o.Get(t, "/claims").Want(t, http.StatusOK)
 		for i, id := range ids {
-			if got := r.text(t, fmt.Sprintf("data.%d.id", len(ids)-1-i)); got != id {
+			if got := r.Text(t, fmt.Sprintf("data.%d.id", len(ids)-1-i)); got != id {
 				t.Errorf("row %d is %s, want %s: newest first", i, got, id)
 			}
 		}
-		payment := o.get(t, "/claims/"+ids[0]).text(t, "transactionId")
+		payment := o.Get(t, "/claims/"+ids[0]).Text(t, "transactionId")
 		for query, want := range map[string]string{
 			"": "5 50 0 1", "limit=2": "5 2 0 3", "limit=2&offset=4": "5 2 4 3", "limit=0": "5 1 0 5", "limit=1000&offset=-3": "5 100 0 1",
 			"status=approved": "4 50 0 1", "status=needs_evidence": "1 50 0 1", "type=chargeback": "1 50 0 1", "type=inquiry": "0 50 0 0",
 			"type=user_dispute&status=needs_evidence": "0 50 0 0", "transactionId=" + payment: "1 50 0 1", "transactionId=TXN-x": "0 50 0 0",
 		} {
-			r := o.get(t, "/claims?"+query).want(t, http.StatusOK)
-			p := func(field string) string { return r.text(t, "pagination."+field) }
+			r := o.Get(t, "/claims?"+query).Want(t, http.StatusOK)
+			p := func(field string) string { return r.Text(t, "pagination."+field) }
 			if got := strings.Join([]string{p("total"), p("limit"), p("offset"), p("pages")}, " "); got != want {
 				t.Errorf("%q: %s, want %s", query, got, want)
 			}
@@ -201,64 +201,64 @@ func TestClaimsAreListed(t *testing.T) {
 		for query, want := range map[string]string{
 			"status=done": "status", "type=refund": "type", "limit=x": "limit", "transactionId=%00": "transactionId", "transactionId=%ff": "transactionId",
 		} {
-			o.get(t, "/claims?"+query).refused(t, "400 invalid_request invalid_request_error param="+want+" issues="+want)
+			o.Get(t, "/claims?"+query).Refused(t, "400 invalid_request invalid_request_error param="+want+" issues="+want)
 		}
 		const unknown = "404 claim_not_found invalid_request_error"
-		for _, who := range []shop{stranger, stranger.live(), o.live()} {
-			who.get(t, "/claims").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
-			who.get(t, "/claims/"+ids[2]).refused(t, unknown)
-			who.post(t, "/claims/"+ids[2]+"/accept", "").refused(t, unknown)
-			who.post(t, "/claims/"+ids[2]+"/evidence", words).refused(t, unknown)
-			who.get(t, "/claims/"+ids[2]+"/evidence/ev_1/file").refused(t, unknown)
+		for _, who := range []Client{stranger, stranger.Production(), o.Production()} {
+			who.Get(t, "/claims").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+			who.Get(t, "/claims/"+ids[2]).Refused(t, unknown)
+			who.Post(t, "/claims/"+ids[2]+"/accept", "").Refused(t, unknown)
+			who.Post(t, "/claims/"+ids[2]+"/evidence", EvidenceWords).Refused(t, unknown)
+			who.Get(t, "/claims/"+ids[2]+"/evidence/ev_1/file").Refused(t, unknown)
 		}
 		for _, id := range []string{"CLM-1", "x", "CLM-%00", "CLM-%ff"} {
-			o.get(t, "/claims/"+id).refused(t, unknown)
-			o.post(t, "/claims/"+id+"/accept", "").refused(t, unknown)
+			o.Get(t, "/claims/"+id).Refused(t, unknown)
+			o.Post(t, "/claims/"+id+"/accept", "").Refused(t, unknown)
 		}
 		// A refund is its provider's to decide.
-		o.post(t, "/claims/"+ids[0]+"/accept", "").refused(t, alreadyResolved+" from=approved action=accept")
-		s.upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
-		pending := o.refund(t, o.create(t, card), `{}`).text(t, "refundId")
-		s.upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
-		o.post(t, "/claims/"+pending+"/accept", "").refused(t, "409 conflict_state conflict_error from=pending action=accept")
-		o.post(t, "/claims/"+pending+"/evidence", words).refused(t, "409 conflict_state conflict_error from=pending action=evidence")
+		o.Post(t, "/claims/"+ids[0]+"/accept", "").Refused(t, alreadyResolved+" from=approved action=accept")
+		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		pending := o.Refund(t, o.Create(t, Card), `{}`).Text(t, "refundId")
+		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		o.Post(t, "/claims/"+pending+"/accept", "").Refused(t, "409 conflict_state conflict_error from=pending action=accept")
+		o.Post(t, "/claims/"+pending+"/evidence", EvidenceWords).Refused(t, "409 conflict_state conflict_error from=pending action=evidence")
 	})
 }
 
-// file is a body of evidence with a file.
-func file(kind, name string, content []byte) string {
+// EvidenceFile is a body of evidence with a file.
+func EvidenceFile(kind, name string, content []byte) string {
 	start := fmt.Sprintf(`{"kind":"receipt","file":{"name":%q,"contentType":%q,"content":"`, name, kind)
 	return start + base64.StdEncoding.EncodeToString(content) + `"}}`
 }
 
 func TestEvidenceMovesAClaimToReview(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		_, claim := o.dispute(t, true)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		_, claim := o.Dispute(t, true)
 		path := "/claims/" + claim + "/evidence"
-		r := o.post(t, path, `{"kind":"delivery_proof","text":"signed for\nby Ana"}`).want(t, http.StatusCreated)
-		if r.text(t, "id") != claim || r.text(t, "status") != "under_review" || r.text(t, "timeline.1.actor") != "merchant" {
+		r := o.Post(t, path, `{"kind":"delivery_proof","text":"signed for\nby Ana"}`).Want(t, http.StatusCreated)
+		if r.Text(t, "id") != claim || r.Text(t, "status") != "under_review" || r.Text(t, "timeline.1.actor") != "merchant" {
 			t.Errorf("want the claim, under review: %s", r)
 		}
 		content := []byte("%PDF-1.7\nreceipt\x00\xff")
 		sum := sha256.Sum256(content)
-		r = o.post(t, path, file("application/pdf", "reçu 1.pdf", content)).want(t, http.StatusCreated)
-		object, _ := r.at(t, "evidence")
+		r = o.Post(t, path, EvidenceFile("application/pdf", "reçu 1.pdf", content)).Want(t, http.StatusCreated)
+		object, _ := r.At(t, "evidence")
 		want := `[{"id":"<text>","kind":"delivery_proof","text":"signed for\nby Ana","file":null,"submittedAt":"<time>"},
 			{"id":"<text>","kind":"receipt","text":null,"file":{"name":"reçu 1.pdf","contentType":"application/pdf","size":18,"sha256":"` +
 			hex.EncodeToString(sum[:]) + `"},"submittedAt":"<time>"}]`
-		for _, difference := range compare("evidence", decode(t, []byte(want)), object) {
+		for _, difference := range Compare("evidence", Decode(t, []byte(want)), object) {
 			t.Errorf("%s: %s", difference, r)
 		}
-		if timeline, _ := r.at(t, "timeline"); len(timeline.([]any)) != 2 {
+		if timeline, _ := r.At(t, "timeline"); len(timeline.([]any)) != 2 {
 			t.Errorf("more evidence is no step: %s", r)
 		}
-		id := r.text(t, "evidence.1.id")
+		id := r.Text(t, "evidence.1.id")
 		if !strings.HasPrefix(id, "ev_") {
 			t.Errorf("the evidence's id is %s", id)
 		}
 
-		status, header, got := o.download(t, path+"/"+id+"/file")
+		status, header, got := Download(t, o, path+"/"+id+"/file")
 		if status != http.StatusOK || string(got) != string(content) {
 			t.Errorf("the download is %d with %q", status, got)
 		}
@@ -271,48 +271,48 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 			}
 		}
 		const noFile, noClaim = "404 not_found invalid_request_error", "404 claim_not_found invalid_request_error"
-		_, other := stranger.dispute(t, true)
-		for _, ev := range []string{"ev_1", "ev_%00", r.text(t, "evidence.0.id")} {
-			o.get(t, path+"/"+ev+"/file").refused(t, noFile)
+		_, other := stranger.Dispute(t, true)
+		for _, ev := range []string{"ev_1", "ev_%00", r.Text(t, "evidence.0.id")} {
+			o.Get(t, path+"/"+ev+"/file").Refused(t, noFile)
 		}
-		stranger.get(t, path+"/"+id+"/file").refused(t, noClaim)
-		stranger.get(t, "/claims/"+other+"/evidence/"+id+"/file").refused(t, noFile)
-		o.live().get(t, path+"/"+id+"/file").refused(t, noClaim)
+		stranger.Get(t, path+"/"+id+"/file").Refused(t, noClaim)
+		stranger.Get(t, "/claims/"+other+"/evidence/"+id+"/file").Refused(t, noFile)
+		o.Production().Get(t, path+"/"+id+"/file").Refused(t, noClaim)
 
 		// No deadline holds a claim that was answered.
-		s.clock.advance(30 * 24 * time.Hour)
+		s.Clock.Advance(30 * 24 * time.Hour)
 		_, err := s.App.Claims.SweepClaims(ctx)
-		must(t, err)
-		if got := o.claimStatus(t, claim); got != "under_review" {
+		Must(t, err)
+		if got := ClaimStatus(t, o, claim); got != "under_review" {
 			t.Errorf("the answered claim is %s after a month", got)
 		}
 		for range 18 {
-			o.post(t, path, words).want(t, http.StatusCreated)
+			o.Post(t, path, EvidenceWords).Want(t, http.StatusCreated)
 		}
-		o.post(t, path, words).refused(t, "400 invalid_request invalid_request_error")
+		o.Post(t, path, EvidenceWords).Refused(t, "400 invalid_request invalid_request_error")
 	})
 }
 
-// download reads a file, which is no JSON.
-func (o shop) download(t *testing.T, path string) (int, http.Header, []byte) {
+// Download reads a file, which is no JSON.
+func Download(t *testing.T, o Client, path string) (int, http.Header, []byte) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, o.URL+apiPath+path, nil)
-	must(t, err)
-	req.Header.Set("Authorization", "Bearer "+o.credential)
+	req, err := http.NewRequest(http.MethodGet, o.URL+APIPath+path, nil)
+	Must(t, err)
+	req.Header.Set("Authorization", "Bearer "+o.Credential)
 	res, err := http.DefaultTransport.RoundTrip(req)
-	must(t, err)
+	Must(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	must(t, err)
-	o.spec.check(t, reply{request: request{method: http.MethodGet, path: apiPath + path}, status: res.StatusCode, header: res.Header, body: body})
+	Must(t, err)
+	o.Spec.check(t, Reply{request: Request{Method: http.MethodGet, Path: APIPath + path}, Status: res.StatusCode, Header: res.Header, Body: body})
 	return res.StatusCode, res.Header, body
 }
 
 // A file's name ends as what it is: whoever opens it gets that.
 func TestNameOfAFileFitsItsContent(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		_, claim := o.dispute(t, false)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		_, claim := o.Dispute(t, false)
 		png := []byte("\x89PNG\r\n\x1a\n0000")
 		for i, c := range []struct {
 			kind, name, want string
@@ -326,8 +326,8 @@ func TestNameOfAFileFitsItsContent(t *testing.T) {
 			{"application/pdf", "bill.html", "bill.html.pdf", []byte("%PDF-1.7")},
 			{"image/jpeg", "a.jpeg", "a.jpeg", []byte("\xff\xd8\xff")},
 		} {
-			r := o.post(t, "/claims/"+claim+"/evidence", file(c.kind, c.name, c.content)).want(t, http.StatusCreated)
-			if got := r.text(t, fmt.Sprintf("evidence.%d.file.name", i)); got != c.want {
+			r := o.Post(t, "/claims/"+claim+"/evidence", EvidenceFile(c.kind, c.name, c.content)).Want(t, http.StatusCreated)
+			if got := r.Text(t, fmt.Sprintf("evidence.%d.file.name", i)); got != c.want {
 				t.Errorf("%s %q is kept as %q, want %q", c.kind, c.name, got, c.want)
 			}
 		}
@@ -335,9 +335,9 @@ func TestNameOfAFileFitsItsContent(t *testing.T) {
 }
 
 func TestRefusedEvidenceLeavesNothing(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		_, claim := o.dispute(t, false)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		_, claim := o.Dispute(t, false)
 		path := "/claims/" + claim + "/evidence"
 		png := []byte("\x89PNG\r\n\x1a\n0000")
 		const invalid, missing = "400 invalid_request invalid_request_error", "400 missing_field invalid_request_error"
@@ -356,34 +356,34 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 			"NUL in a name":         {`{"kind":"other","file":{"name":"a\u0000","contentType":"text/plain","content":"YQ=="}}`, invalid + " param=file.name issues=file.name"},
 			"no file's name":        {`{"kind":"other","file":{"contentType":"text/plain","content":"YQ=="}}`, missing + " param=file.name issues=file.name missing=file.name"},
 			"no content":            {`{"kind":"other","file":{"name":"a","contentType":"text/plain"}}`, missing + " param=file.content issues=file.content missing=file.content"},
-			"an empty content":      {file("text/plain", "a", nil), invalid + " param=file.content issues=file.content"},
+			"an empty content":      {EvidenceFile("text/plain", "a", nil), invalid + " param=file.content issues=file.content"},
 			"no base64":             {`{"kind":"other","file":{"name":"a","contentType":"text/plain","content":"%%%"}}`, invalid + " param=file.content issues=file.content"},
-			"another type":          {file("text/html", "a.html", []byte("<b>")), invalid + " param=file.contentType issues=file.contentType"},
-			"a script as PNG":       {file("image/png", "a.png", []byte("<script>")), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as PDF":            {file("application/pdf", "a.pdf", png), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as JPEG":           {file("image/jpeg", "a.jpg", png), invalid + " param=file.contentType issues=file.contentType"},
-			"PNG as text":           {file("text/plain", "a.txt", png), invalid + " param=file.contentType issues=file.contentType"},
-			"Latin 1 as text":       {file("text/plain", "a.txt", []byte("caf\xe9")), invalid + " param=file.contentType issues=file.contentType"},
-			"a path":                {file("image/png", "../../etc/passwd", png), invalid + " param=file.name issues=file.name"},
-			"a path of Windows":     {file("image/png", `c:\a.png`, png), invalid + " param=file.name issues=file.name"},
-			"a name of two lines":   {file("image/png", "a\r\nSet-Cookie: x", png), invalid + " param=file.name issues=file.name"},
+			"another type":          {EvidenceFile("text/html", "a.html", []byte("<b>")), invalid + " param=file.contentType issues=file.contentType"},
+			"a script as PNG":       {EvidenceFile("image/png", "a.png", []byte("<script>")), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as PDF":            {EvidenceFile("application/pdf", "a.pdf", png), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as JPEG":           {EvidenceFile("image/jpeg", "a.jpg", png), invalid + " param=file.contentType issues=file.contentType"},
+			"PNG as text":           {EvidenceFile("text/plain", "a.txt", png), invalid + " param=file.contentType issues=file.contentType"},
+			"Latin 1 as text":       {EvidenceFile("text/plain", "a.txt", []byte("caf\xe9")), invalid + " param=file.contentType issues=file.contentType"},
+			"a path":                {EvidenceFile("image/png", "../../etc/passwd", png), invalid + " param=file.name issues=file.name"},
+			"a path of Windows":     {EvidenceFile("image/png", `c:\a.png`, png), invalid + " param=file.name issues=file.name"},
+			"a name of two lines":   {EvidenceFile("image/png", "a\r\nSet-Cookie: x", png), invalid + " param=file.name issues=file.name"},
 			"a file that is text":   {`{"kind":"other","file":"x"}`, invalid + " param=file issues=file"},
 			"half a body":           {`{"kind":`, "400 invalid_json invalid_request_error"},
 		} {
-			t.Run(name, func(t *testing.T) { o.post(t, path, c.body).refused(t, c.want) })
+			t.Run(name, func(t *testing.T) { o.Post(t, path, c.body).Refused(t, c.want) })
 		}
-		if !strings.HasPrefix(s.database, "postgres") { // no database sees these
+		if !strings.HasPrefix(s.Database, "postgres") { // no database sees these
 			const large = "413 payload_too_large invalid_request_error"
-			o.post(t, path, file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...))).refused(t, large+" param=file.content issues=file.content")
-			o.post(t, path, strings.Repeat(" ", 15<<20)).refused(t, large)
+			o.Post(t, path, EvidenceFile("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...))).Refused(t, large+" param=file.content issues=file.content")
+			o.Post(t, path, strings.Repeat(" ", 15<<20)).Refused(t, large)
 		}
-		o.post(t, path, words, "Content-Type: multipart/form-data").refused(t, "415 content_type_required invalid_request_error")
-		r := o.get(t, "/claims/"+claim)
-		if evidence, _ := r.at(t, "evidence"); len(evidence.([]any)) != 0 || r.text(t, "status") != "needs_evidence" {
+		o.Post(t, path, EvidenceWords, "Content-Type: multipart/form-data").Refused(t, "415 content_type_required invalid_request_error")
+		r := o.Get(t, "/claims/"+claim)
+		if evidence, _ := r.At(t, "evidence"); len(evidence.([]any)) != 0 || r.Text(t, "status") != "needs_evidence" {
 			t.Errorf("refused evidence was kept: %s", r)
 		}
-		for _, taken := range []string{file("image/jpeg", "a.jpg", []byte("\xff\xd8\xff\xe0")), file("text/plain", "a.txt", []byte("héllo\r\n\tworld"))} {
-			o.post(t, path, taken).want(t, http.StatusCreated)
+		for _, taken := range []string{EvidenceFile("image/jpeg", "a.jpg", []byte("\xff\xd8\xff\xe0")), EvidenceFile("text/plain", "a.txt", []byte("héllo\r\n\tworld"))} {
+			o.Post(t, path, taken).Want(t, http.StatusCreated)
 		}
 	})
 }
@@ -391,108 +391,108 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 // The largest file that there may be is taken. The test has the machine to itself, for a commit of so many bytes takes long.
 func TestLargestEvidenceIsTaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := start(t, database, &clock{})
-		o := s.shop(t)
-		_, claim := o.dispute(t, false)
+		s := Start(t, database, &Clock{})
+		o := s.NewShop(t)
+		_, claim := o.Dispute(t, false)
 		png := []byte("\x89PNG\r\n\x1a\n0000")
-		largest := file("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile-len(png))...))
-		defer s.log.mute() // a busy machine may not know in time whether it was taken
-		eventually(t, "the largest is taken", func() bool {
-			r := o.post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest")
-			t.Logf("%d %.200s", r.status, r.body)
-			return r.status == http.StatusCreated
+		largest := EvidenceFile("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile-len(png))...))
+		defer s.Log.Mute() // a busy machine may not know in time whether it was taken
+		Eventually(t, "the largest is taken", func() bool {
+			r := o.Post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest")
+			t.Logf("%d %.200s", r.Status, r.Body)
+			return r.Status == http.StatusCreated
 		})
 	})
 }
 
 // Money that came after the end is the operator's to give to one or the other.
 func TestOperatorDecidesOnLateMoney(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"claim.resolved"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
 		const well = sandbox.NoFault
 		late := func() (payment, claim string) {
-			payment = o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			o.notify(t, "sandbox-1", note(payment, `"status":"declined"`)).want(t, http.StatusOK)
-			o.notify(t, "sandbox-1", note(payment, paid50)).want(t, http.StatusOK)
-			return payment, o.get(t, "/claims?type=inquiry&transactionId="+payment).text(t, "data.0.id")
+			payment = o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			o.Notify(t, "sandbox-1", Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			o.Notify(t, "sandbox-1", Note(payment, Paid50)).Want(t, http.StatusOK)
+			return payment, o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 		}
 		accepted, claim := late()
-		o.post(t, "/claims/"+claim+"/accept", "").refused(t, "409 conflict_state conflict_error from=pending action=accept")
+		o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, "409 conflict_state conflict_error from=pending action=accept")
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
 		if e, ok := err.(*problem.Error); !ok || e.Code != problem.ConflictState {
 			t.Errorf("late money was withdrawn: %v", err)
 		}
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
-		must(t, err)
-		if got := o.claimStatus(t, claim); got != "rejected" || o.status(t, accepted) != "failed" || o.funds(t) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
-			t.Errorf("accepted late money: claim %s, payment %s, %s", got, o.status(t, accepted), o.funds(t))
+		Must(t, err)
+		if got := ClaimStatus(t, o, claim); got != "rejected" || o.Status(t, accepted) != "failed" || funds(t, o) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
+			t.Errorf("accepted late money: claim %s, payment %s, %s", got, o.Status(t, accepted), funds(t, o))
 		}
-		if w := o.warnings(t); w != "" {
+		if w := Warnings(t, o); w != "" {
 			t.Errorf("the balance warns of %q after the decision", w)
 		}
 
 		refunded, claim := late()
-		s.upstream(t, sandbox.RefundDecline, well, well)
+		s.Upstream(t, sandbox.RefundDecline, well, well)
 		c, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
-		must(t, err)
+		Must(t, err)
 		if c.Status != pay.ClaimPending || c.Calling() {
 			t.Errorf("refused by the provider: %s, calling %v", c.Status, c.Calling())
 		}
-		s.upstream(t, sandbox.RefundTimeout, well, well)
+		s.Upstream(t, sandbox.RefundTimeout, well, well)
 		c, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
-		must(t, err)
+		Must(t, err)
 		if c.Status != pay.ClaimPending || !c.Calling() {
 			t.Errorf("without the provider's answer: %s, calling %v", c.Status, c.Calling())
 		}
-		s.clock.advance(31 * time.Second)
-		s.lookAtClaims(t, "the provider was asked", func() bool { return o.claimStatus(t, claim) == "approved" })
-		s.upstream(t, well, well, well)
-		if got := o.funds(t); got != "10.00 to spend, 0.00 frozen, 0.00 in reserve" || o.warnings(t) != "" {
-			t.Errorf("after late money went back there is %s, warnings %q", got, o.warnings(t))
+		s.Clock.Advance(31 * time.Second)
+		lookAtClaims(t, s, "the provider was asked", func() bool { return ClaimStatus(t, o, claim) == "approved" })
+		s.Upstream(t, well, well, well)
+		if got := funds(t, o); got != "10.00 to spend, 0.00 frozen, 0.00 in reserve" || Warnings(t, o) != "" {
+			t.Errorf("after late money went back there is %s, warnings %q", got, Warnings(t, o))
 		}
 
 		asked, claim := late()
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.AskEvidence, "did you ship it?")
-		must(t, err)
-		if r := o.get(t, "/claims/"+claim); r.text(t, "status") != "needs_evidence" || r.text(t, "timeline.1.note") != "did you ship it?" || r.text(t, "evidenceDueBy") == "<nil>" {
+		Must(t, err)
+		if r := o.Get(t, "/claims/"+claim); r.Text(t, "status") != "needs_evidence" || r.Text(t, "timeline.1.note") != "did you ship it?" || r.Text(t, "evidenceDueBy") == "<nil>" {
 			t.Errorf("want it to need evidence: %s", r)
 		}
-		s.clock.advance(8 * 24 * time.Hour)
-		s.lookAtClaims(t, "the deadline has passed", func() bool { return o.claimStatus(t, claim) == "expired" })
+		s.Clock.Advance(8 * 24 * time.Hour)
+		lookAtClaims(t, s, "the deadline has passed", func() bool { return ClaimStatus(t, o, claim) == "expired" })
 		for _, payment := range []string{accepted, refunded, asked} {
-			endpoint.about(t, payment, 1)
+			endpoint.About(t, payment, 1)
 		}
 	})
 }
 
 func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		refunded := o.refund(t, o.create(t, card), `{"amount":10}`).want(t, http.StatusOK)
-		e := o.act(t, audit.RefundOpened, refunded.text(t, "refundId"))
-		o.byRequest(t, e, refunded)
-		if e.Details["payment"] != refunded.text(t, "transactionId") || e.Details["amount"] != "10.00 USD" {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		refunded := o.Refund(t, o.Create(t, Card), `{"amount":10}`).Want(t, http.StatusOK)
+		e := AuditEntry(t, o, audit.RefundOpened, refunded.Text(t, "refundId"))
+		AuditByRequest(t, o, e, refunded)
+		if e.Details["payment"] != refunded.Text(t, "transactionId") || e.Details["amount"] != "10.00 USD" {
 			t.Errorf("the refund's entry tells %v", e.Details)
 		}
-		_, first := o.dispute(t, false)
-		answered := o.post(t, "/claims/"+first+"/evidence", words).want(t, http.StatusCreated)
-		o.byRequest(t, o.act(t, audit.EvidenceSubmitted, first), answered)
+		_, first := o.Dispute(t, false)
+		answered := o.Post(t, "/claims/"+first+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
+		AuditByRequest(t, o, AuditEntry(t, o, audit.EvidenceSubmitted, first), answered)
 		_, err := s.App.Claims.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
-		must(t, err)
-		if e := o.act(t, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
+		Must(t, err)
+		if e := AuditEntry(t, o, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
 			t.Errorf("the ruling's entry tells %v", e.Details)
 		}
-		_, second := o.dispute(t, false)
-		accepted := o.post(t, "/claims/"+second+"/accept", "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, audit.ClaimAccepted, second), accepted)
+		_, second := o.Dispute(t, false)
+		accepted := o.Post(t, "/claims/"+second+"/accept", "").Want(t, http.StatusOK)
+		AuditByRequest(t, o, AuditEntry(t, o, audit.ClaimAccepted, second), accepted)
 		// What is refused was not done.
-		before := len(o.acts(t))
-		o.post(t, "/claims/"+second+"/accept", "").want(t, http.StatusConflict)
-		o.post(t, "/claims/"+second+"/evidence", words).want(t, http.StatusConflict)
-		o.refund(t, refunded.text(t, "transactionId"), `{"amount":100}`).want(t, http.StatusBadRequest)
-		if after := len(o.acts(t)); after != before {
+		before := len(AuditActs(t, o))
+		o.Post(t, "/claims/"+second+"/accept", "").Want(t, http.StatusConflict)
+		o.Post(t, "/claims/"+second+"/evidence", EvidenceWords).Want(t, http.StatusConflict)
+		o.Refund(t, refunded.Text(t, "transactionId"), `{"amount":100}`).Want(t, http.StatusBadRequest)
+		if after := len(AuditActs(t, o)); after != before {
 			t.Errorf("%d entries after refused calls, before %d", after, before)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		lost := 0
-		a := nodeOf(t, database, &clock{}, &faults{}, func(c *app.Config) {
+		a := NodeOf(t, database, &Clock{}, &Faults{}, func(c *app.Config) {
 			c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
 				if err := commit(); err != nil || len(change.Clocks) == 0 {
 					return err
@@ -26,7 +26,7 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 				return store.ErrUnknown
 			}
 		})
-		scope := acme(t, a).Scope
+		scope := Acme(t, a).Scope
 		for moves := 1; moves <= 2; moves++ { // the first one makes the row
 			if _, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour); !errors.Is(err, store.ErrUnknown) {
 				t.Errorf("move %d ends with %v, want that nobody knows", moves, err)
@@ -41,8 +41,8 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 // Of first moves at once each counts.
 func TestFirstMovesOfAClockAllCount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		a := nodeOf(t, database, &clock{}, &faults{}, func(*app.Config) {})
-		scope := acme(t, a).Scope
+		a := NodeOf(t, database, &Clock{}, &Faults{}, func(*app.Config) {})
+		scope := Acme(t, a).Scope
 		var moves sync.WaitGroup
 		for range 4 {
 			moves.Go(func() {

@@ -8,15 +8,18 @@ import (
 	"testing"
 )
 
-// sandboxMethods are the test methods (SBX-1), charged 25.50 USD on the
+// sandboxMethod is a test method, and what a payment by it looks like.
+type sandboxMethod struct {
+	Id, Method, Country, Document   string
+	Status                          string
+	Local, Currency, Rate           string
+	Platform, Provider, Total, Held string
+	Data                            string // paymentData on get
+}
+
+// SandboxMethods are the test methods (SBX-1), charged 25.50 USD on the
 // standard tier (platform 1.2 %, reserve 5 %, rates of fx).
-var sandboxMethods = []struct {
-	id, method, country, document   string
-	status                          string
-	local, currency, rate           string
-	platform, provider, total, held string
-	data                            string // paymentData on get
-}{
+var SandboxMethods = []sandboxMethod{
 	{"sbx_pix", "pix", "BRA", "52998224725", "pending", "137.7", "BRL", "5.4", "0.31", "0.25", "0.56", "1.28",
 		`{"type":"pix","qrCode":"<text>","qrCodeImageUrl":"<url>","expiresAt":"<time>"}`},
 	{"sbx_spei", "spei", "MEX", "XAXX010101000", "pending", "467.92", "MXN", "18.35", "0.31", "0.5", "0.81", "1.28",
@@ -30,39 +33,39 @@ var sandboxMethods = []struct {
 }
 
 func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		for _, m := range sandboxMethods {
-			body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"merchantOrderId":"order %s","userName":"Ana Souza","userEmail":"ana@example.com"}`, m.id, m.document, m.id)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		for _, m := range SandboxMethods {
+			body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"merchantOrderId":"order %s","userName":"Ana Souza","userEmail":"ana@example.com"}`, m.Id, m.Document, m.Id)
 			common := fmt.Sprintf(`"status":%q,"amount":25.5,"currency":"USD","amountLocal":%s,"currencyLocal":%q,
 				"paymentMethodId":%q,"paymentMethod":%q,"country":%q,"merchantOrderId":"order %s",
 				"fees":{"platform":%s,"provider":%s,"network":0,"total":%s}`,
-				m.status, m.local, m.currency, m.id, m.method, m.country, m.id, m.platform, m.provider, m.total)
+				m.Status, m.Local, m.Currency, m.Id, m.Method, m.Country, m.Id, m.Platform, m.Provider, m.Total)
 			created := fmt.Sprintf(`{"transactionId":"<txn>",%s,"fxRate":%s,
 				"settlement":{"type":"delayed","delay":"48h","status":"pending","reserve":%s},
 				"paymentFormUrl":"<url>","paymentData":{},"expiresAt":"<time>","timestamps":{"created":"<time>","updated":"<time>"}}`,
-				common, m.rate, m.held)
+				common, m.Rate, m.Held)
 			refundable, completed := "0", ""
-			if m.status == "completed" {
-				refundable, completed = m.local, `,"completed":"<time>"`
+			if m.Status == "completed" {
+				refundable, completed = m.Local, `,"completed":"<time>"`
 			}
 			document := ""
-			if m.document != "" {
-				document = fmt.Sprintf(`,"documentId":%q`, m.document)
+			if m.Document != "" {
+				document = fmt.Sprintf(`,"documentId":%q`, m.Document)
 			}
 			row := fmt.Sprintf(`"id":"<txn>",%s,"settlement":{"type":"delayed","delay":"48h","status":"pending"},
 				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,"attention":null,
 				"timestamps":{"created":"<time>","updated":"<time>"%s},
 				"fxRate":%s,"paymentFormUrl":"<url>","expiresAt":"<time>","userName":"Ana Souza","userEmail":"ana@example.com"%s`,
-				common, refundable, completed, m.rate, document)
+				common, refundable, completed, m.Rate, document)
 			for _, alias := range []string{"/payments", "/transactions"} {
-				r := o.post(t, alias, body)
-				r.is(t, http.StatusCreated, created)
-				id := r.want(t, http.StatusCreated).text(t, "transactionId")
+				r := o.Post(t, alias, body)
+				r.Is(t, http.StatusCreated, created)
+				id := r.Want(t, http.StatusCreated).Text(t, "transactionId")
 				for _, read := range []string{"/payments", "/transactions"} {
-					o.get(t, read+"/"+id).is(t, http.StatusOK, fmt.Sprintf(`{%s,"paymentData":%s}`, row, m.data))
-					o.get(t, read+"?limit=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[{%s}],"pagination":{"total":%s,"limit":1,"offset":0,"pages":%[2]s,"nextCursor":%[3]s}}`,
-						row, o.total(t, nil), cursor([]string{id}, ids(t, o.get(t, read)))))
+					o.Get(t, read+"/"+id).Is(t, http.StatusOK, fmt.Sprintf(`{%s,"paymentData":%s}`, row, m.Data))
+					o.Get(t, read+"?limit=1").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[{%s}],"pagination":{"total":%s,"limit":1,"offset":0,"pages":%[2]s,"nextCursor":%[3]s}}`,
+						row, o.Total(t, nil), Cursor([]string{id}, IDs(t, o.Get(t, read)))))
 				}
 			}
 		}
@@ -70,29 +73,29 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 }
 
 func TestHostedCheckoutAddsOurOwnURL(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const back = "https://shop.example/thanks?order=1&lang=es"
 		for _, c := range []struct{ name, fields, query string }{
 			{"with a return URL", `,"hostedCheckout":true,"returnUrl":"` + back + `"`, "?returnUrl=" + url.QueryEscape(back)},
 			{"without", `,"hostedCheckout":true`, ""},
 		} {
-			r := o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse"`+c.fields+`}`).want(t, http.StatusCreated)
-			want := s.URL + "/c/" + r.text(t, "transactionId") + c.query
-			if got := r.text(t, "checkoutUrl"); got != want {
+			r := o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse"`+c.fields+`}`).Want(t, http.StatusCreated)
+			want := s.URL + "/c/" + r.Text(t, "transactionId") + c.query
+			if got := r.Text(t, "checkoutUrl"); got != want {
 				t.Errorf("%s: checkoutUrl is %s, want %s", c.name, got, want)
 			}
 		}
-		r := o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse","hostedCheckout":false,"returnUrl":"`+back+`"}`)
-		if _, ok := r.want(t, http.StatusCreated).at(t, "checkoutUrl"); ok {
+		r := o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse","hostedCheckout":false,"returnUrl":"`+back+`"}`)
+		if _, ok := r.Want(t, http.StatusCreated).At(t, "checkoutUrl"); ok {
 			t.Errorf("a direct charge has a checkoutUrl: %s", r)
 		}
 	})
 }
 
 func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		email := strings.Repeat("a", 254-len("@b.example")) + "@b.example"
 		for _, c := range []struct{ name, body, field, want string }{
 			{"an exponent", `{"amount":1e2,"paymentMethodId":"sbx_card"}`, "amount", "100"},
@@ -117,19 +120,19 @@ func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
 			{"null for what may be absent", `{"amount":10,"paymentMethodId":"sbx_card","country":null,"userEmail":null,"userName":null,"userIp":null,` +
 				`"documentId":null,"merchantOrderId":null,"hostedCheckout":null,"returnUrl":null,"merchantId":null,"shopId":null,"paymentMethod":null}`, "country", "USA"},
 			{"its own shop and merchant", `{"amount":10,"paymentMethodId":"sbx_card","shopId":"` + o.Shop.ID + `","merchantId":"` + o.Merchant.ID + `"}`, "status", "completed"},
-			{"a body of 1 MiB", oneMiB(`{"amount":10,"paymentMethodId":"sbx_card"}`), "status", "completed"},
+			{"a body of 1 MiB", OneMiB(`{"amount":10,"paymentMethodId":"sbx_card"}`), "status", "completed"},
 			{"an escape that is no NUL", `{"amount":10,"paymentMethodId":"sbx_card","userName":"a \\u0000 b"}`, "status", "completed"},
 		} {
-			r := o.post(t, "/payments", c.body)
-			if r.status != http.StatusCreated || r.text(t, c.field) != c.want {
+			r := o.Post(t, "/payments", c.body)
+			if r.Status != http.StatusCreated || r.Text(t, c.field) != c.want {
 				t.Errorf("%s: want 201 with %s %q, got %s", c.name, c.field, c.want, r)
 			}
 		}
-		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Content-Type: Application/JSON; charset=utf-8").want(t, http.StatusCreated)
-		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Service-Version: 2026-11-21").want(t, http.StatusCreated)
-		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: "+strings.Repeat("k", 255)).want(t, http.StatusCreated)
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Content-Type: Application/JSON; charset=utf-8").Want(t, http.StatusCreated)
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Service-Version: 2026-11-21").Want(t, http.StatusCreated)
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: "+strings.Repeat("k", 255)).Want(t, http.StatusCreated)
 	})
 }
 
-// oneMiB is a body filled up with spaces to exactly the limit.
-func oneMiB(body string) string { return body + strings.Repeat(" ", 1<<20-len(body)) }
+// OneMiB is a body filled up with spaces to exactly the limit.
+func OneMiB(body string) string { return body + strings.Repeat(" ", 1<<20-len(body)) }

@@ -13,24 +13,24 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// endpoint is an operation with a request that would be good.
-type endpoint struct {
-	method, path, body string
-	anyKey             bool // a publishable key is enough
+// Endpoint is an operation with a request that would be good.
+type Endpoint struct {
+	Method, Path, Body string
+	AnyKey             bool // a publishable key is enough
 }
 
-func endpoints(payment, hook string) []endpoint {
-	return []endpoint{
+func Endpoints(payment, hook string) []Endpoint {
+	return []Endpoint{
 		{http.MethodGet, "/ping", "", true},
 		{http.MethodGet, "/payment-methods", "", true},
 		{http.MethodGet, "/me", "", false},
 		{http.MethodGet, "/me/balance", "", false},
-		{http.MethodPost, "/payments", card, false},
+		{http.MethodPost, "/payments", Card, false},
 		{http.MethodGet, "/payments", "", false},
 		{http.MethodGet, "/payments/" + payment, "", false},
 		{http.MethodPost, "/payments/" + payment + "/simulate", `{"action":"paid"}`, false},
-		{http.MethodPost, "/transactions", card, false},
-		{http.MethodPost, "/checkout/sessions", checkout, false},
+		{http.MethodPost, "/transactions", Card, false},
+		{http.MethodPost, "/checkout/sessions", CheckoutBody, false},
 		{http.MethodGet, "/transactions", "", false},
 		{http.MethodGet, "/transactions/" + payment, "", false},
 		{http.MethodPost, "/transactions/" + payment + "/simulate", `{"action":"paid"}`, false},
@@ -58,10 +58,10 @@ func endpoints(payment, hook string) []endpoint {
 	}
 }
 
-// pair exchanges the shop's key pair for tokens.
-func (o shop) pair(t *testing.T) reply {
+// Pair exchanges the shop's key pair for tokens.
+func Pair(t *testing.T, o Client) Reply {
 	t.Helper()
-	return o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Sandbox.Secret)).want(t, http.StatusOK)
+	return o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Sandbox.Secret)).Want(t, http.StatusOK)
 }
 
 // altered returns a token with one character of its n-th part changed.
@@ -91,18 +91,18 @@ func unsigned(token string) string {
 }
 
 func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		payment := o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`)
-		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
-		login := o.pair(t)
-		token, refresh := login.text(t, "accessToken"), login.text(t, "refreshToken")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`)
+		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
+		login := Pair(t, o)
+		token, refresh := login.Text(t, "accessToken"), login.Text(t, "refreshToken")
 
 		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
 		revoked, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: scope, Kind: tenant.Secret})
-		must(t, err)
-		o.as(revoked).get(t, "/ping").want(t, http.StatusOK)
-		old := o.post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).want(t, http.StatusOK)
+		Must(t, err)
+		o.As(revoked).Get(t, "/ping").Want(t, http.StatusOK)
+		old := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).Want(t, http.StatusOK)
 		revoke(t, o.App, revoked)
 
 		const missing, unknown, invalid = "401 missing_credentials authentication_error", "401 invalid_api_key authentication_error",
@@ -118,7 +118,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 			{"an unknown publishable key", "Bearer pk_test_" + strings.Repeat("x", 43), unknown},
 			{"a key of the other environment's prefix", "Bearer " + strings.Replace(o.Sandbox.Secret, "sk_test_", "sk_live_", 1), unknown},
 			{"a revoked key", "Bearer " + revoked, unknown},
-			{"a token of a revoked key", "Bearer " + old.text(t, "accessToken"), unknown},
+			{"a token of a revoked key", "Bearer " + old.Text(t, "accessToken"), unknown},
 			{"a refresh token", "Bearer " + refresh, unknown},
 			{"no token at all", "Bearer hello", invalid},
 			{"a long token", "Bearer " + strings.Repeat("x", 5000), invalid},
@@ -129,94 +129,94 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 			{"no signature", "Bearer " + strings.Join(strings.Split(token, ".")[:2], ".") + ".", invalid},
 			{"alg none", "Bearer " + unsigned(token), invalid},
 		} {
-			for _, e := range endpoints(payment, hook) {
-				r := request{method: e.method, path: apiPath + e.path, body: e.body, header: http.Header{"Content-Type": {"application/json"}}}
+			for _, e := range Endpoints(payment, hook) {
+				r := Request{Method: e.Method, Path: APIPath + e.Path, Body: e.Body, Header: http.Header{"Content-Type": {"application/json"}}}
 				if c.header != "" {
-					r.header.Set("Authorization", c.header)
+					r.Header.Set("Authorization", c.header)
 				}
-				if got := s.send(t, r); got.problem(t) != c.want {
+				if got := s.Send(t, r); got.Problem(t) != c.want {
 					t.Errorf("%s: want %s, got %s", c.name, c.want, got)
 				}
 			}
 		}
 
 		t.Run("a publishable key reaches what is for anyone", func(t *testing.T) {
-			for _, e := range endpoints(payment, hook) {
-				r := o.as(o.Sandbox.Publishable).call(t, e.method, e.path, e.body)
-				if e.anyKey {
-					r.want(t, http.StatusOK)
+			for _, e := range Endpoints(payment, hook) {
+				r := o.As(o.Sandbox.Publishable).Call(t, e.Method, e.Path, e.Body)
+				if e.AnyKey {
+					r.Want(t, http.StatusOK)
 					continue
 				}
-				r.refused(t, "403 key_kind_not_allowed permission_error")
+				r.Refused(t, "403 key_kind_not_allowed permission_error")
 			}
 		})
 		t.Run("good credentials do", func(t *testing.T) {
 			for _, credential := range []string{o.Sandbox.Secret, token} {
-				o.as(credential).get(t, "/payments/"+payment).want(t, http.StatusOK)
+				o.As(credential).Get(t, "/payments/"+payment).Want(t, http.StatusOK)
 			}
-			r := request{method: http.MethodGet, path: apiPath + "/ping", header: http.Header{"Authorization": {"bearer   " + token}}}
-			s.send(t, r).want(t, http.StatusOK)
+			r := Request{Method: http.MethodGet, Path: APIPath + "/ping", Header: http.Header{"Authorization": {"bearer   " + token}}}
+			s.Send(t, r).Want(t, http.StatusOK)
 		})
-		if n := o.total(t, nil); n != "1" {
+		if n := o.Total(t, nil); n != "1" {
 			t.Errorf("the shop has %s payments, want the 1 it made", n)
 		}
 
 		// Last, because the clock does not go back.
 		t.Run("an expired token", func(t *testing.T) {
-			token := o.pair(t).text(t, "accessToken") // the one above may be seconds old
-			s.clock.advance(15*time.Minute - 10*time.Second)
-			o.as(token).get(t, "/ping").want(t, http.StatusOK)
-			s.clock.advance(10 * time.Second)
-			for _, e := range endpoints(payment, hook) {
-				r := o.as(token).call(t, e.method, e.path, e.body)
-				if got := r.problem(t); got != "401 token_expired authentication_error" {
+			token := Pair(t, o).Text(t, "accessToken") // the one above may be seconds old
+			s.Clock.Advance(15*time.Minute - 10*time.Second)
+			o.As(token).Get(t, "/ping").Want(t, http.StatusOK)
+			s.Clock.Advance(10 * time.Second)
+			for _, e := range Endpoints(payment, hook) {
+				r := o.As(token).Call(t, e.Method, e.Path, e.Body)
+				if got := r.Problem(t); got != "401 token_expired authentication_error" {
 					t.Errorf("want token_expired, got %s", r)
 				}
 			}
-			o.as(altered(token, 2)).get(t, "/ping").refused(t, invalid)
+			o.As(altered(token, 2)).Get(t, "/ping").Refused(t, invalid)
 		})
 	})
 }
 
 func TestAnotherTenantIsNotSeen(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		payment := o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order-1"}`)
-		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order-1"}`)
+		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
 		const noPayment, noHook = "404 transaction_not_found invalid_request_error", "404 webhook_not_found invalid_request_error"
-		for _, who := range []shop{stranger, stranger.live(), o.live()} {
-			who.get(t, "/payments/"+payment).refused(t, noPayment)
-			who.get(t, "/transactions/"+payment).refused(t, noPayment)
-			who.delete(t, "/webhooks/"+hook).refused(t, noHook)
+		for _, who := range []Client{stranger, stranger.Production(), o.Production()} {
+			who.Get(t, "/payments/"+payment).Refused(t, noPayment)
+			who.Get(t, "/transactions/"+payment).Refused(t, noPayment)
+			who.Delete(t, "/webhooks/"+hook).Refused(t, noHook)
 			for _, query := range []string{"", "?merchantOrderId=order-1"} {
-				who.get(t, "/payments"+query).is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+				who.Get(t, "/payments"+query).Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 			}
-			who.get(t, "/payments?starting_after="+payment).refused(t, "400 invalid_request invalid_request_error param=starting_after")
-			who.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+			who.Get(t, "/payments?starting_after="+payment).Refused(t, "400 invalid_request invalid_request_error param=starting_after")
+			who.Get(t, "/webhooks").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		}
-		stranger.simulate(t, payment, "paid").refused(t, noPayment)
-		if got := o.status(t, payment); got != "pending" {
+		stranger.Simulate(t, payment, "paid").Refused(t, noPayment)
+		if got := o.Status(t, payment); got != "pending" {
 			t.Errorf("the payment is %s after another tenant's calls, want pending", got)
 		}
 	})
 }
 
 func TestMerchantsKeyNamesTheShop(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		whole := o.whole(t, false)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		whole := o.Whole(t, false)
 		const want = "401 shop_required authentication_error"
-		payment := o.create(t, card)
-		for _, e := range endpoints(payment, "wh_1") {
-			switch r := whole.call(t, e.method, e.path, e.body); e.path {
+		payment := o.Create(t, Card)
+		for _, e := range Endpoints(payment, "wh_1") {
+			switch r := whole.Call(t, e.Method, e.Path, e.Body); e.Path {
 			case "/ping", "/me", "/me/balance":
-				r.want(t, http.StatusOK)
+				r.Want(t, http.StatusOK)
 			case "/kyc/init": // the merchant is verified, not a shop
-				r.want(t, http.StatusCreated)
+				r.Want(t, http.StatusCreated)
 			case "/kyc/kyc_1", "/sandbox/kyc/kyc_1":
-				r.refused(t, "404 not_found invalid_request_error")
+				r.Refused(t, "404 not_found invalid_request_error")
 			default:
-				r.refused(t, want)
+				r.Refused(t, want)
 			}
 		}
 		for _, c := range []struct{ name, fields, want string }{
@@ -227,12 +227,12 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 			{"another's merchant", `"merchantId":"` + stranger.Merchant.ID + `","shopId":"` + stranger.Shop.ID + `"`, "403 forbidden permission_error param=merchantId"},
 			{"an unknown shop", `"shopId":"shp_1"`, "403 forbidden permission_error param=shopId"},
 		} {
-			t.Run(c.name, func(t *testing.T) { whole.post(t, "/payments", with(c.fields)).refused(t, c.want) })
+			t.Run(c.name, func(t *testing.T) { whole.Post(t, "/payments", With(c.fields)).Refused(t, c.want) })
 		}
-		if n := o.total(t, nil); n != "3" {
+		if n := o.Total(t, nil); n != "3" {
 			t.Errorf("the shop has %s payments, want 3: its own, and two by the merchant's key", n)
 		}
-		if n := stranger.total(t, nil); n != "0" {
+		if n := stranger.Total(t, nil); n != "0" {
 			t.Errorf("the other shop has %s payments, want none", n)
 		}
 	})
@@ -240,39 +240,39 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 
 // What no database stores is nobody's shop, and no parameter's value.
 func TestUnstorableShopIsRefused(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID}, Kind: tenant.Secret})
-		must(t, err)
-		whole := shop{service: s, credential: raw}
+		Must(t, err)
+		whole := Client{Instance: s, Credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
 			for _, path := range []string{"/payments", "/me/balance", "/webhooks"} {
-				whole.get(t, path+"?shopId="+q).refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
+				whole.Get(t, path+"?shopId="+q).Refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
 			}
 		}
-		whole.post(t, "/payments", `{"amount":1,"paymentMethodId":"sbx_card","shopId":"a\u0000"}`).refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
+		whole.Post(t, "/payments", `{"amount":1,"paymentMethodId":"sbx_card","shopId":"a\u0000"}`).Refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
 	})
 }
 
 // A key that was rotated is not rotated again: another one took its place. And no grace is
 // shorter than other nodes need to learn of its end.
 func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		keys, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
-		must(t, err)
+		Must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
-		s.clock.advance(10 * day)
+		s.Clock.Advance(10 * day)
 		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
 			t.Errorf("a grace of nearly nothing: %v", err)
 		}
 		_, first, err := s.App.Keys.Rotate(ctx, old.ID, day)
-		must(t, err)
+		Must(t, err)
 		if _, _, err = s.App.Keys.Rotate(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
 			t.Errorf("a key that was rotated: %v", err)
 		}
 		_, second, err := s.App.Keys.Rotate(ctx, first.ID, 0)
-		must(t, err)
+		Must(t, err)
 		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
 			t.Errorf("the old key had no end, the new ones end %v and %v", first.EndsAt, second.EndsAt)
 		}

@@ -10,8 +10,8 @@ import (
 // A payment asked for in another currency than USD is worth what the kept rate says, and a
 // shopper who pays in that currency pays what was asked, as a session's does.
 func TestPaymentInTheShopsCurrency(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for _, c := range []struct{ amount, currency, method, usd, local, localCurrency, rate string }{
 			// 100 BRL are 18.52 USD, and those 100.01 BRL.
 			{"100", "BRL", "sbx_pix", "18.52", "100", "BRL", "5.4"},
@@ -25,43 +25,43 @@ func TestPaymentInTheShopsCurrency(t *testing.T) {
 		} {
 			body := fmt.Sprintf(`{"amount":%s,"currency":%q,"paymentMethodId":%q,"documentId":"52998224725"}`, c.amount, c.currency, c.method)
 			asked := strings.ToUpper(c.currency)
-			made := o.post(t, "/payments", body).want(t, http.StatusCreated)
-			shot := o.post(t, "/checkout/sessions", body).want(t, http.StatusCreated)
-			if shot.text(t, "amount") != c.amount || shot.text(t, "currency") != asked || shot.text(t, "amountLocal") != c.local || shot.text(t, "fxRate") != c.rate {
+			made := o.Post(t, "/payments", body).Want(t, http.StatusCreated)
+			shot := o.Post(t, "/checkout/sessions", body).Want(t, http.StatusCreated)
+			if shot.Text(t, "amount") != c.amount || shot.Text(t, "currency") != asked || shot.Text(t, "amountLocal") != c.local || shot.Text(t, "fxRate") != c.rate {
 				t.Errorf("a session of %s %s over %s: %s", c.amount, c.currency, c.method, shot)
 			}
-			id := shot.text(t, "sessionId")
-			if seen := o.shopper(id).read(t); seen.text(t, "amount") != c.amount || seen.text(t, "currency") != asked {
+			id := shot.Text(t, "sessionId")
+			if seen := o.Shopper(id).Read(t); seen.Text(t, "amount") != c.amount || seen.Text(t, "currency") != asked {
 				t.Errorf("a session of %s %s is shown as %s", c.amount, c.currency, seen)
 			}
-			for _, p := range []reply{made, o.get(t, "/payments/"+made.text(t, "transactionId")), o.get(t, "/payments/"+id), o.get(t, "/payments?limit=1")} {
+			for _, p := range []Reply{made, o.Get(t, "/payments/"+made.Text(t, "transactionId")), o.Get(t, "/payments/"+id), o.Get(t, "/payments?limit=1")} {
 				at := ""
-				if _, list := p.at(t, "data"); list {
+				if _, list := p.At(t, "data"); list {
 					at = "data.0."
 				}
-				if p.text(t, at+"amount") != c.usd || p.text(t, at+"currency") != "USD" || p.text(t, at+"amountLocal") != c.local ||
-					p.text(t, at+"currencyLocal") != c.localCurrency || p.text(t, at+"fxRate") != c.rate {
+				if p.Text(t, at+"amount") != c.usd || p.Text(t, at+"currency") != "USD" || p.Text(t, at+"amountLocal") != c.local ||
+					p.Text(t, at+"currencyLocal") != c.localCurrency || p.Text(t, at+"fxRate") != c.rate {
 					t.Errorf("%s %s over %s: want %s USD and %s %s at %s: %s", c.amount, c.currency, c.method, c.usd, c.local, c.localCurrency, c.rate, p)
 				}
-				requested, told := p.at(t, at+"amountRequested")
+				requested, told := p.At(t, at+"amountRequested")
 				switch {
 				case told != (asked != "USD"):
 					t.Errorf("amountRequested of %s is told: %t", asked, told)
-				case told && (fmt.Sprint(requested) != c.amount || p.text(t, at+"currencyRequested") != asked):
+				case told && (fmt.Sprint(requested) != c.amount || p.Text(t, at+"currencyRequested") != asked):
 					t.Errorf("want %s %s requested: %s", c.amount, asked, p)
 				}
 			}
-			if made.text(t, "status") == "pending" {
-				o.simulate(t, made.text(t, "transactionId"), "paid").want(t, http.StatusOK)
-				o.refund(t, made.text(t, "transactionId"), `{}`).want(t, http.StatusOK)
+			if made.Text(t, "status") == "pending" {
+				o.Simulate(t, made.Text(t, "transactionId"), "paid").Want(t, http.StatusOK)
+				o.Refund(t, made.Text(t, "transactionId"), `{}`).Want(t, http.StatusOK)
 			}
 		}
 	})
 }
 
 func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for name, c := range map[string]struct{ fields, want string }{
 			"without a rate":         {`"amount":25.5,"currency":"KWD"`, "400 unsupported_currency invalid_request_error param=currency"},
 			"no currency":            {`"amount":25.5,"currency":"AAA"`, "400 invalid_request invalid_request_error param=currency issues=currency"},
@@ -72,26 +72,26 @@ func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
 			"nothing":                {`"currency":"BRL"`, "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				r := o.post(t, "/payments", `{"paymentMethodId":"sbx_card",`+c.fields+`}`)
-				r.refused(t, c.want)
-				if name == "half a cent" && !strings.Contains(r.text(t, "error.message"), "0.01 ARS are worth less than 0.01 USD: send more") {
+				r := o.Post(t, "/payments", `{"paymentMethodId":"sbx_card",`+c.fields+`}`)
+				r.Refused(t, c.want)
+				if name == "half a cent" && !strings.Contains(r.Text(t, "error.message"), "0.01 ARS are worth less than 0.01 USD: send more") {
 					t.Errorf("who sent more than zero is told %s", r) // of what it is worth, for it is above zero
 				}
 			})
 		}
 		// The rail's limits are of what the shopper pays: a centavo more is too much.
-		over := o.post(t, "/payments", `{"amount":10000.01,"currency":"MXN","paymentMethodId":"sbx_cash"}`).want(t, http.StatusUnprocessableEntity)
-		if over.text(t, "error.code") != "amount_out_of_limits" || over.text(t, "error.details.boundViolated") != "max" {
+		over := o.Post(t, "/payments", `{"amount":10000.01,"currency":"MXN","paymentMethodId":"sbx_cash"}`).Want(t, http.StatusUnprocessableEntity)
+		if over.Text(t, "error.code") != "amount_out_of_limits" || over.Text(t, "error.details.boundViolated") != "max" {
 			t.Errorf("a centavo above the method's maximum: %s", over)
 		}
 		// One key stands for one body.
 		const conflict = "409 idempotency_conflict idempotency_error reason=body_differs"
 		const body = `{"amount":100,"currency":"%s","paymentMethodId":"sbx_pix","documentId":"52998224725"}`
 		for _, path := range []string{"/payments", "/checkout/sessions"} {
-			first := o.post(t, path, fmt.Sprintf(body, "BRL"), "Idempotency-Key: one").want(t, http.StatusCreated)
-			same(t, first, o.post(t, path, fmt.Sprintf(body, "BRL"), "Idempotency-Key: one"))
-			o.post(t, path, fmt.Sprintf(body, "MXN"), "Idempotency-Key: one").refused(t, conflict)
-			o.post(t, path, strings.Replace(fmt.Sprintf(body, "BRL"), `"currency":"BRL",`, "", 1), "Idempotency-Key: one").refused(t, conflict)
+			first := o.Post(t, path, fmt.Sprintf(body, "BRL"), "Idempotency-Key: one").Want(t, http.StatusCreated)
+			Same(t, first, o.Post(t, path, fmt.Sprintf(body, "BRL"), "Idempotency-Key: one"))
+			o.Post(t, path, fmt.Sprintf(body, "MXN"), "Idempotency-Key: one").Refused(t, conflict)
+			o.Post(t, path, strings.Replace(fmt.Sprintf(body, "BRL"), `"currency":"BRL",`, "", 1), "Idempotency-Key: one").Refused(t, conflict)
 		}
 	})
 }
@@ -99,25 +99,25 @@ func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
 // A shopper who tries again pays what the shop asked, in its own currency, though the rate
 // has moved.
 func TestRetryAsksInTheShopsCurrency(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		r := o.post(t, "/payments", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"metadata":{"cart":"7"}}`)
-		id := r.want(t, http.StatusCreated).text(t, "transactionId")
-		o.simulate(t, id, "failed").want(t, http.StatusOK)
-		s.rate(t, "BRL 5")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		r := o.Post(t, "/payments", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"metadata":{"cart":"7"}}`)
+		id := r.Want(t, http.StatusCreated).Text(t, "transactionId")
+		o.Simulate(t, id, "failed").Want(t, http.StatusOK)
+		s.Rate(t, "BRL 5")
 		token, err := s.App.Sessions.RetryPayment(ctx, id)
-		must(t, err)
-		again := o.shopper(token)
-		seen := again.read(t)
-		if seen.text(t, "amount") != "100" || seen.text(t, "currency") != "BRL" {
+		Must(t, err)
+		again := o.Shopper(token)
+		seen := again.Read(t)
+		if seen.Text(t, "amount") != "100" || seen.Text(t, "currency") != "BRL" {
 			t.Errorf("the shopper who tries again is asked for %s", seen)
 		}
-		if _, told := seen.at(t, "metadata"); told {
+		if _, told := seen.At(t, "metadata"); told {
 			t.Errorf("whoever has a payment's id sees its metadata: %s", seen)
 		}
-		next := again.choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
-		p := o.get(t, "/payments/"+next)
-		if p.text(t, "amount") != "20" || p.text(t, "amountLocal") != "100" || p.text(t, "amountRequested") != "100" || p.text(t, "metadata.cart") != "7" {
+		next := again.Choose(t, Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
+		p := o.Get(t, "/payments/"+next)
+		if p.Text(t, "amount") != "20" || p.Text(t, "amountLocal") != "100" || p.Text(t, "amountRequested") != "100" || p.Text(t, "metadata.cart") != "7" {
 			t.Errorf("the second payment is %s", p)
 		}
 	})
@@ -125,45 +125,45 @@ func TestRetryAsksInTheShopsCurrency(t *testing.T) {
 
 // Create replies with what the shopper needs to pay where it is asked for that.
 func TestCreateExpandsPaymentData(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		for _, m := range sandboxMethods {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		for _, m := range SandboxMethods {
 			for _, path := range []string{"/payments", "/transactions", "/checkout/sessions"} {
-				body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"expand":["paymentData"]}`, m.id, m.document)
-				key := "Idempotency-Key: " + m.id + path
-				r := o.post(t, path, body, key).want(t, http.StatusCreated)
+				body := fmt.Sprintf(`{"amount":25.50,"paymentMethodId":%q,"documentId":%q,"expand":["paymentData"]}`, m.Id, m.Document)
+				key := "Idempotency-Key: " + m.Id + path
+				r := o.Post(t, path, body, key).Want(t, http.StatusCreated)
 				id := "transactionId"
 				if path == "/checkout/sessions" {
 					id = "sessionId"
 				}
-				got, _ := r.at(t, "paymentData")
-				want, _ := o.get(t, "/payments/"+r.text(t, id)).at(t, "paymentData")
+				got, _ := r.At(t, "paymentData")
+				want, _ := o.Get(t, "/payments/"+r.Text(t, id)).At(t, "paymentData")
 				if fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Errorf("%s %s: create tells %v, and get %v", path, m.id, got, want)
+					t.Errorf("%s %s: create tells %v, and get %v", path, m.Id, got, want)
 				}
-				same(t, r, o.post(t, path, body, key))
+				Same(t, r, o.Post(t, path, body, key))
 			}
 		}
-		plain := o.post(t, "/checkout/sessions", card).want(t, http.StatusCreated)
-		if _, told := plain.at(t, "paymentData"); told {
+		plain := o.Post(t, "/checkout/sessions", Card).Want(t, http.StatusCreated)
+		if _, told := plain.At(t, "paymentData"); told {
 			t.Errorf("nobody asked for %s", plain)
 		}
 		for _, path := range []string{"/payments", "/checkout/sessions"} {
-			r := o.post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card","expand":["paymentData","fees"]}`)
-			r.refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
-			if !strings.Contains(r.text(t, "error.message"), "paymentData") {
+			r := o.Post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card","expand":["paymentData","fees"]}`)
+			r.Refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
+			if !strings.Contains(r.Text(t, "error.message"), "paymentData") {
 				t.Errorf("the refusal does not name what may be expanded: %s", r)
 			}
 		}
-		o.post(t, "/checkout/sessions", `{"amount":10,"expand":["paymentData"],`+ana+`}`).refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
+		o.Post(t, "/checkout/sessions", `{"amount":10,"expand":["paymentData"],`+Ana+`}`).Refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
 	})
 }
 
 // A shop that looks at a payment sees what create told, and its own customer, and of a hosted
 // one no address but ours.
 func TestPaymentKeepsWhatCreateTold(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const buyer = `"userName":"Ana Souza","userEmail":"Ana@example.com","documentId":"529.982.247-25"`
 		for name, c := range map[string]struct {
 			method, fields string
@@ -174,32 +174,32 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 			"hosted, at the provider's": {"sbx_pse", `,"hostedCheckout":true`, true},
 		} {
 			t.Run(name, func(t *testing.T) {
-				made := o.post(t, "/payments", fmt.Sprintf(`{"amount":25.5,"paymentMethodId":%q,%s%s}`, c.method, buyer, c.fields)).want(t, http.StatusCreated)
-				id := made.text(t, "transactionId")
-				read, list := o.get(t, "/payments/"+id), o.get(t, "/payments?limit=1")
+				made := o.Post(t, "/payments", fmt.Sprintf(`{"amount":25.5,"paymentMethodId":%q,%s%s}`, c.method, buyer, c.fields)).Want(t, http.StatusCreated)
+				id := made.Text(t, "transactionId")
+				read, list := o.Get(t, "/payments/"+id), o.Get(t, "/payments?limit=1")
 				for _, field := range []string{"paymentFormUrl", "checkoutUrl", "expiresAt", "fxRate"} {
-					want, _ := made.at(t, field)
-					one, _ := read.at(t, field)
-					row, _ := list.at(t, "data.0."+field)
+					want, _ := made.At(t, field)
+					one, _ := read.At(t, field)
+					row, _ := list.At(t, "data.0."+field)
 					if fmt.Sprint(one) != fmt.Sprint(want) || fmt.Sprint(row) != fmt.Sprint(want) {
 						t.Errorf("%s: create tells %v, get %v, list %v", field, want, one, row)
 					}
 				}
 				for field, want := range map[string]string{"userName": "Ana Souza", "userEmail": "Ana@example.com", "documentId": "529.982.247-25"} {
-					if read.text(t, field) != want || list.text(t, "data.0."+field) != want {
+					if read.Text(t, field) != want || list.Text(t, "data.0."+field) != want {
 						t.Errorf("%s: want %s: %s", field, want, read)
 					}
 				}
-				form, _ := made.at(t, "paymentFormUrl")
+				form, _ := made.At(t, "paymentFormUrl")
 				if url := fmt.Sprint(form); c.hosted && form != nil && url != s.URL+"/pay/"+id {
 					t.Errorf("the integrator of a hosted checkout sees %s", url)
 				}
 			})
 		}
 		// Who the shopper of a session says that he is counts.
-		token := o.session(t, `{"amount":10,`+ana+`}`)
-		id := o.shopper(token).choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
-		if p := o.get(t, "/payments/"+id); p.text(t, "userEmail") == "" || p.text(t, "checkoutUrl") != s.URL+"/c/"+id {
+		token := o.Session(t, `{"amount":10,`+Ana+`}`)
+		id := o.Shopper(token).Choose(t, Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
+		if p := o.Get(t, "/payments/"+id); p.Text(t, "userEmail") == "" || p.Text(t, "checkoutUrl") != s.URL+"/c/"+id {
 			t.Errorf("a session's payment is %s", p)
 		}
 	})

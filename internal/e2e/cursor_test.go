@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// rowIDs are what rows of a list are called: their ids, or a line's number.
-func rowIDs(t *testing.T, r reply) (list []string) {
+// RowIDs are what rows of a list are called: their ids, or a line's number.
+func RowIDs(t *testing.T, r Reply) (list []string) {
 	t.Helper()
-	rows, _ := r.want(t, http.StatusOK).at(t, "data")
+	rows, _ := r.Want(t, http.StatusOK).At(t, "data")
 	for _, row := range rows.([]any) {
 		fields := row.(map[string]any)
 		id := fields["id"]
@@ -26,7 +26,7 @@ func rowIDs(t *testing.T, r reply) (list []string) {
 }
 
 // walked follows a list's cursors from its first page, under either name, and returns all rows.
-func (o shop) walked(t *testing.T, path string, limit int) (all []string) {
+func walked(t *testing.T, o Client, path string, limit int) (all []string) {
 	t.Helper()
 	separator := "?"
 	if strings.Contains(path, "?") {
@@ -34,10 +34,10 @@ func (o shop) walked(t *testing.T, path string, limit int) (all []string) {
 	}
 	query := fmt.Sprint(separator, "limit=", limit)
 	for name := "startingAfter"; ; {
-		r := o.get(t, path+query)
-		rows := rowIDs(t, r)
+		r := o.Get(t, path+query)
+		rows := RowIDs(t, r)
 		all = append(all, rows...)
-		next, there := r.at(t, "pagination.nextCursor")
+		next, there := r.At(t, "pagination.nextCursor")
 		if !there {
 			t.Fatalf("%s: the page has no nextCursor: %s", path, r)
 		}
@@ -54,39 +54,39 @@ func (o shop) walked(t *testing.T, path string, limit int) (all []string) {
 
 // Every page of every list says where the next one begins, and the last one that there is none.
 func TestCursorsWalkEveryList(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		endpoint := s.receive(t)
-		hook := o.hook(t, endpoint.URL, `"*"`)
-		inbox := o.inbox(t, `"*"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		endpoint := s.Receive(t)
+		hook := o.Hook(t, endpoint.URL, `"*"`)
+		inbox := Inbox(t, o, `"*"`)
 		for i := range 4 {
-			id := o.create(t, fmt.Sprintf(`{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"o","userEmail":"Ana%d@example.com"}`, i%2))
+			id := o.Create(t, fmt.Sprintf(`{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"o","userEmail":"Ana%d@example.com"}`, i%2))
 			if i < 3 {
-				o.post(t, "/payments/"+id+"/refund", `{"amount":1}`).want(t, http.StatusOK)
+				o.Post(t, "/payments/"+id+"/refund", `{"amount":1}`).Want(t, http.StatusOK)
 			}
-			o.post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"USD","network":"account","destination":"12345678%d"}`, i)).want(t, http.StatusCreated)
-			o.inbox(t, []string{`"payment.completed"`, `"payment.failed"`, `"payment.refunded"`, `"claim.opened"`}[i])
-			s.clock.advance(2 * time.Millisecond)
+			o.Post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"USD","network":"account","destination":"12345678%d"}`, i)).Want(t, http.StatusCreated)
+			Inbox(t, o, []string{`"payment.completed"`, `"payment.failed"`, `"payment.refunded"`, `"claim.opened"`}[i])
+			s.Clock.Advance(2 * time.Millisecond)
 		}
 		for range 3 {
-			o.post(t, "/sandbox/clock", `{"advance":"4d"}`).want(t, http.StatusOK)
-			eventually(t, "what is due is done", func() bool {
-				n := len(rowIDs(t, o.get(t, "/settlements")))
+			o.Post(t, "/sandbox/clock", `{"advance":"4d"}`).Want(t, http.StatusOK)
+			Eventually(t, "what is due is done", func() bool {
+				n := len(RowIDs(t, o.Get(t, "/settlements")))
 				return n >= 1
 			})
-			o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"o"}`)
+			o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"o"}`)
 		}
-		eventually(t, "a settlement has closed", func() bool { return len(rowIDs(t, o.get(t, "/settlements?status=closed"))) > 0 })
+		Eventually(t, "a settlement has closed", func() bool { return len(RowIDs(t, o.Get(t, "/settlements?status=closed"))) > 0 })
 		for range 3 {
-			o.post(t, "/withdrawals", `{"amount":10}`).want(t, http.StatusCreated)
+			o.Post(t, "/withdrawals", `{"amount":10}`).Want(t, http.StatusCreated)
 		}
-		eventually(t, "the inbox has what was sent to it", func() bool { return len(rowIDs(t, o.get(t, inbox.path("/inbox")))) >= 9 })
-		eventually(t, "all is delivered", func() bool {
-			return o.get(t, hook.path("/deliveries?status=pending")).text(t, "pagination.total") == "0"
+		Eventually(t, "the inbox has what was sent to it", func() bool { return len(RowIDs(t, o.Get(t, inbox.Path("/inbox")))) >= 9 })
+		Eventually(t, "all is delivered", func() bool {
+			return o.Get(t, hook.Path("/deliveries?status=pending")).Text(t, "pagination.total") == "0"
 		})
 		settlement, most := "", 0 // when each closes is not the test's to say
-		for _, id := range rowIDs(t, o.get(t, "/settlements")) {
-			if n := len(rowIDs(t, o.get(t, "/settlements/"+id+"/transactions"))); n > most {
+		for _, id := range RowIDs(t, o.Get(t, "/settlements")) {
+			if n := len(RowIDs(t, o.Get(t, "/settlements/"+id+"/transactions"))); n > most {
 				settlement, most = id, n
 			}
 		}
@@ -94,17 +94,17 @@ func TestCursorsWalkEveryList(t *testing.T) {
 			"/payments": 7, "/payments?status=completed": 4, "/payments?method=card": 7, "/payments?merchantOrderId=o": 7, "/transactions": 7,
 			"/payments?email=ana1@example.com": 2, "/payments?amount=100": 7, "/payments?amount=100.00&email=ANA0@EXAMPLE.COM&status=refunded": 2,
 			"/claims": 3, "/claims?type=user_dispute": 3, "/wallets": 4, "/withdrawals": 3, "/settlements": 2, "/me/balance/movements": 20,
-			"/settlements/" + settlement + "/transactions": 2, "/webhooks": 6, hook.path("/deliveries"): 10, hook.path("/deliveries?event=payment.completed"): 4,
-			inbox.path("/inbox"): 9, "/shops": 1, "/keys": 2,
+			"/settlements/" + settlement + "/transactions": 2, "/webhooks": 6, hook.Path("/deliveries"): 10, hook.Path("/deliveries?event=payment.completed"): 4,
+			inbox.Path("/inbox"): 9, "/shops": 1, "/keys": 2,
 		} {
-			whole := rowIDs(t, o.get(t, path))
+			whole := RowIDs(t, o.Get(t, path))
 			if len(whole) < least {
 				t.Errorf("%s has %d rows, want %d at least", path, len(whole), least)
 			}
 			for _, limit := range []int{1, 2, len(whole)} {
-				got := o.walked(t, path, limit)
-				for now := rowIDs(t, o.get(t, path)); !slices.Equal(now, whole); now = rowIDs(t, o.get(t, path)) {
-					whole, got = now, o.walked(t, path, limit) // a row came meanwhile
+				got := walked(t, o, path, limit)
+				for now := RowIDs(t, o.Get(t, path)); !slices.Equal(now, whole); now = RowIDs(t, o.Get(t, path)) {
+					whole, got = now, walked(t, o, path, limit) // a row came meanwhile
 				}
 				if !slices.Equal(got, whole) {
 					t.Errorf("%s by %d: walked %v, want %v", path, limit, got, whole)
@@ -115,25 +115,25 @@ func TestCursorsWalkEveryList(t *testing.T) {
 				separator = "&"
 			}
 			for _, id := range []string{"x", "TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "CLM-%00", "0", "99999999999999999999", "wd_%ff"} {
-				r := o.get(t, path+separator+"startingAfter="+id)
-				if got := fmt.Sprint(r.status, " ", r.text(t, "error.code")); got != "400 invalid_request" {
+				r := o.Get(t, path+separator+"startingAfter="+id)
+				if got := fmt.Sprint(r.Status, " ", r.Text(t, "error.code")); got != "400 invalid_request" {
 					t.Errorf("%s after %s: %s", path, id, r)
 				}
 			}
-			r := o.get(t, path+separator+"starting_after="+whole[0]+"&startingAfter="+whole[0])
-			if got := rowIDs(t, r); !slices.Equal(got, whole[1:]) && len(whole) <= 50 {
+			r := o.Get(t, path+separator+"starting_after="+whole[0]+"&startingAfter="+whole[0])
+			if got := RowIDs(t, r); !slices.Equal(got, whole[1:]) && len(whole) <= 50 {
 				t.Errorf("%s after its first row: %v, want %v", path, got, whole[1:])
 			}
-			o.get(t, path+separator+"starting_after=a&startingAfter=b").refused(t, "400 invalid_request invalid_request_error param=startingAfter issues=startingAfter")
+			o.Get(t, path+separator+"starting_after=a&startingAfter=b").Refused(t, "400 invalid_request invalid_request_error param=startingAfter issues=startingAfter")
 		}
 		// Another shop's rows are no place to begin from.
-		theirs := stranger.create(t, card)
-		o.get(t, "/payments?starting_after="+theirs).refused(t, "400 invalid_request invalid_request_error param=starting_after")
+		theirs := stranger.Create(t, Card)
+		o.Get(t, "/payments?starting_after="+theirs).Refused(t, "400 invalid_request invalid_request_error param=starting_after")
 		// What comes in meanwhile shifts nothing.
-		first := o.get(t, "/payments?limit=2")
-		before := rowIDs(t, o.get(t, "/payments"))
-		o.create(t, card)
-		next := rowIDs(t, o.get(t, "/payments?limit=2&startingAfter="+first.text(t, "pagination.nextCursor")))
+		first := o.Get(t, "/payments?limit=2")
+		before := RowIDs(t, o.Get(t, "/payments"))
+		o.Create(t, Card)
+		next := RowIDs(t, o.Get(t, "/payments?limit=2&startingAfter="+first.Text(t, "pagination.nextCursor")))
 		if !slices.Equal(next, before[2:4]) {
 			t.Errorf("the second page is %v, want %v", next, before[2:4])
 		}
@@ -142,22 +142,22 @@ func TestCursorsWalkEveryList(t *testing.T) {
 
 // A shop finds what a shopper asks about, in any case of letters, and nobody else's.
 func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		ana := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_card","userEmail":"Ana.O'Neill+x&y@Example.com"}`)
-		s.clock.advance(2 * time.Millisecond)
-		unsure := o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card","userEmail":"ana.o'neill+x&y@example.com"}`)
-		s.clock.advance(2 * time.Millisecond)
-		other := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","userEmail":"ana@example.com"}`)
-		stranger.create(t, `{"amount":25.5,"paymentMethodId":"sbx_card","userEmail":"ana@example.com"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		ana := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card","userEmail":"Ana.O'Neill+x&y@Example.com"}`)
+		s.Clock.Advance(2 * time.Millisecond)
+		unsure := o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card","userEmail":"ana.o'neill+x&y@example.com"}`)
+		s.Clock.Advance(2 * time.Millisecond)
+		other := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","userEmail":"ana@example.com"}`)
+		stranger.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card","userEmail":"ana@example.com"}`)
 		for query, want := range map[string][]string{
 			"email=ana@example.com": {other}, "email=ANA@EXAMPLE.COM": {other}, "email=ana.o'neill%2Bx%26y@example.com": {unsure, ana},
 			"email=nobody@example.com": nil, "amount=25.5": {other, ana}, "amount=25.50": {other, ana}, "amount=10.96": {unsure}, "amount=25.51": nil,
 			"amount=25.5&status=pending": {other}, "amount=25.5&method=card": {ana}, "email=ana@example.com&amount=25.5": {other},
 			"email=ana@example.com&amount=1": nil, "email=ana@example.com&country=BR": nil,
 		} {
-			r := o.get(t, "/payments?"+query)
-			if got := rowIDs(t, r); !slices.Equal(got, want) || r.text(t, "pagination.total") != fmt.Sprint(len(want)) {
+			r := o.Get(t, "/payments?"+query)
+			if got := RowIDs(t, r); !slices.Equal(got, want) || r.Text(t, "pagination.total") != fmt.Sprint(len(want)) {
 				t.Errorf("%s: found %v, want %v: %s", query, got, want, r)
 			}
 		}
@@ -167,27 +167,27 @@ func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
 			"from=2026-11-02&to=2026-11-01": "from",
 		} {
 			for _, path := range []string{"/payments?", "/transactions?", "/payments?format=csv&"} {
-				o.get(t, path+query).refused(t, "400 invalid_request invalid_request_error param="+param+" issues="+param)
+				o.Get(t, path+query).Refused(t, "400 invalid_request invalid_request_error param="+param+" issues="+param)
 			}
 		}
-		o.get(t, "/payments?amount=1&currency=KWD").refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
-		o.get(t, "/payment-methods?method=gold").refused(t, "400 invalid_request invalid_request_error param=method issues=method")
-		for _, path := range []string{"/events", "/settlements", "/withdrawals", "/webhooks/" + o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id") + "/deliveries"} {
-			o.get(t, path+"?from=2026-11-02&to=2026-11-01").refused(t, "400 invalid_request invalid_request_error param=from issues=from")
-			o.get(t, path+"?from=2026-11-02&to=2026-11-02").want(t, http.StatusOK)
+		o.Get(t, "/payments?amount=1&currency=KWD").Refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
+		o.Get(t, "/payment-methods?method=gold").Refused(t, "400 invalid_request invalid_request_error param=method issues=method")
+		for _, path := range []string{"/events", "/settlements", "/withdrawals", "/webhooks/" + o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id") + "/deliveries"} {
+			o.Get(t, path+"?from=2026-11-02&to=2026-11-01").Refused(t, "400 invalid_request invalid_request_error param=from issues=from")
+			o.Get(t, path+"?from=2026-11-02&to=2026-11-02").Want(t, http.StatusOK)
 		}
 	})
 }
 
 // An amount in another currency finds what the shopper pays and what the shop asked for.
 func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		made := map[string]string{}
 		add := func(name, body string) {
 			t.Helper()
-			made[o.create(t, body)] = name
-			s.clock.advance(2 * time.Millisecond)
+			made[o.Create(t, body)] = name
+			s.Clock.Advance(2 * time.Millisecond)
 		}
 		add("pix", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"a","userEmail":"ana@example.com"}`)
 		add("spei", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_spei","documentId":"GODE561231GR8","merchantOrderId":"a"}`) // 339.84 MXN
@@ -206,15 +206,15 @@ func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
 			"amount=100&currency=BRL&email=ana@example.com": "pix", "amount=100&email=ana@example.com": "dollars", "amount=1&currency=BRL&email=ana@example.com": "",
 			"amount=100&currency=BRL&limit=2": "card spei", "amount=100&currency=BRL&limit=2&offset=2": "pix",
 		} {
-			r := o.get(t, "/payments?"+query)
+			r := o.Get(t, "/payments?"+query)
 			var got []string
-			for _, id := range rowIDs(t, r) {
+			for _, id := range RowIDs(t, r) {
 				got = append(got, made[id])
 			}
-			if strings.Join(got, " ") != want || !strings.Contains(query, "limit") && r.text(t, "pagination.total") != fmt.Sprint(len(got)) {
+			if strings.Join(got, " ") != want || !strings.Contains(query, "limit") && r.Text(t, "pagination.total") != fmt.Sprint(len(got)) {
 				t.Errorf("%s: found %v, want %s: %s", query, got, want, r)
 			}
-			if strings.Contains(query, "limit") && r.text(t, "pagination.total") != "3" {
+			if strings.Contains(query, "limit") && r.Text(t, "pagination.total") != "3" {
 				t.Errorf("%s: the total is not 3: %s", query, r)
 			}
 		}
@@ -224,24 +224,24 @@ func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
 // All that a filter selects comes as one file, with a column for each field, and nothing in it that
 // a spreadsheet would run.
 func TestPaymentsAreExported(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for i, order := range []string{"=1+1", "@x", "-2", "José, \\\"x\\\"", "plain"} {
-			o.create(t, fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_card","merchantOrderId":"%s"}`, i+1, order))
-			s.clock.advance(2 * time.Millisecond)
+			o.Create(t, fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_card","merchantOrderId":"%s"}`, i+1, order))
+			s.Clock.Advance(2 * time.Millisecond)
 		}
-		o.create(t, `{"amount":9,"paymentMethodId":"sbx_pse"}`)
+		o.Create(t, `{"amount":9,"paymentMethodId":"sbx_pse"}`)
 		file := func(query string) [][]string {
 			t.Helper()
-			status, header, body := o.download(t, "/payments?format=csv"+query)
+			status, header, body := Download(t, o, "/payments?format=csv"+query)
 			if status != http.StatusOK || header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(header.Get("Content-Disposition"), "payments.csv") {
 				t.Fatalf("%d %v: %s", status, header, body)
 			}
 			rows, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
-			must(t, err)
+			Must(t, err)
 			return rows
 		}
-		all := ids(t, o.get(t, "/payments"))
+		all := IDs(t, o.Get(t, "/payments"))
 		rows := file("&limit=1&offset=3")
 		if len(rows) != len(all)+1 {
 			t.Fatalf("the file has %d rows of %d payments, and a header", len(rows), len(all))
@@ -256,9 +256,9 @@ func TestPaymentsAreExported(t *testing.T) {
 		}
 		var orders []string
 		for i, row := range rows[1:] {
-			r := o.get(t, "/payments?limit=1&offset="+fmt.Sprint(i))
+			r := o.Get(t, "/payments?limit=1&offset="+fmt.Sprint(i))
 			for _, name := range []string{"id", "status", "amount", "currencyLocal", "paymentMethodId", "country", "fees.total", "settlement.status", "timestamps.created", "fxRate", "expiresAt"} {
-				if got, want := row[column(name)], r.text(t, "data.0."+name); got != want {
+				if got, want := row[column(name)], r.Text(t, "data.0."+name); got != want {
 					t.Errorf("%s of row %d is %q, want %q", name, i, got, want)
 				}
 			}
@@ -276,76 +276,76 @@ func TestPaymentsAreExported(t *testing.T) {
 		if n := len(file("&startingAfter=" + all[2])); n != 4 {
 			t.Errorf("the file from the third payment on has %d rows, want 3 and a header", n)
 		}
-		o.get(t, "/payments?format=xlsx").refused(t, "400 invalid_request invalid_request_error param=format issues=format")
-		o.get(t, "/payments?format=csv&startingAfter=TXN-1").refused(t, "400 invalid_request invalid_request_error param=startingAfter")
+		o.Get(t, "/payments?format=xlsx").Refused(t, "400 invalid_request invalid_request_error param=format issues=format")
+		o.Get(t, "/payments?format=csv&startingAfter=TXN-1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
 	})
 }
 
 // A merchant sees its keys and shops, and no key itself.
 func TestMerchantSeesItsKeysAndShops(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
 		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
-		must(t, err)
-		whole := o.whole(t, false)
-		want := func(r reply, status string, n int) {
+		Must(t, err)
+		whole := o.Whole(t, false)
+		want := func(r Reply, status string, n int) {
 			t.Helper()
-			if r.want(t, http.StatusOK).text(t, "pagination.total") != fmt.Sprint(n) {
+			if r.Want(t, http.StatusOK).Text(t, "pagination.total") != fmt.Sprint(n) {
 				t.Errorf("%s: want %d: %s", status, n, r)
 			}
-			for _, secret := range []string{o.Sandbox.Secret, o.Sandbox.Publishable, o.Live.Secret, whole.credential, second.Sandbox.Secret, stranger.Merchant.ID} {
-				if strings.Contains(string(r.body), secret) {
+			for _, secret := range []string{o.Sandbox.Secret, o.Sandbox.Publishable, o.Live.Secret, whole.Credential, second.Sandbox.Secret, stranger.Merchant.ID} {
+				if strings.Contains(string(r.Body), secret) {
 					t.Errorf("a key is told whole, or somebody else's: %s", r)
 				}
 			}
 		}
-		want(o.get(t, "/shops"), "a shop sees itself", 1)
-		want(whole.get(t, "/shops"), "the merchant sees its shops", 2)
-		want(whole.get(t, "/shops?shopId="+second.Shop.ID), "one of them", 1)
-		want(o.get(t, "/keys"), "a shop sees its test keys", 2)
-		want(o.live().get(t, "/keys"), "and its live keys", 2)
-		want(whole.get(t, "/keys"), "the merchant sees those of all shops, and its own", 5)
-		want(whole.get(t, "/keys?shopId="+o.Shop.ID), "and of one", 2)
-		r := o.get(t, "/keys")
-		if got := r.text(t, "data.0.kind") + r.text(t, "data.1.kind"); got != "publishablesecret" && got != "secretpublishable" {
+		want(o.Get(t, "/shops"), "a shop sees itself", 1)
+		want(whole.Get(t, "/shops"), "the merchant sees its shops", 2)
+		want(whole.Get(t, "/shops?shopId="+second.Shop.ID), "one of them", 1)
+		want(o.Get(t, "/keys"), "a shop sees its test keys", 2)
+		want(o.Production().Get(t, "/keys"), "and its live keys", 2)
+		want(whole.Get(t, "/keys"), "the merchant sees those of all shops, and its own", 5)
+		want(whole.Get(t, "/keys?shopId="+o.Shop.ID), "and of one", 2)
+		r := o.Get(t, "/keys")
+		if got := r.Text(t, "data.0.kind") + r.Text(t, "data.1.kind"); got != "publishablesecret" && got != "secretpublishable" {
 			t.Errorf("the kinds are %s", got)
 		}
-		_, err = s.App.Keys.RevokeRaw(ctx, whole.credential)
-		must(t, err)
-		want(o.get(t, "/keys?status=ended"), "none of the shop's has ended", 0)
-		again := o.whole(t, false)
-		want(again.get(t, "/keys?status=ended"), "the merchant's one has", 1)
-		want(again.get(t, "/keys?status=active"), "the others have not", 5)
-		o.as(o.Sandbox.Publishable).get(t, "/keys").refused(t, "403 key_kind_not_allowed permission_error")
-		o.as(o.Sandbox.Publishable).get(t, "/shops").refused(t, "403 key_kind_not_allowed permission_error")
-		stranger.get(t, "/keys?shopId="+o.Shop.ID).refused(t, "403 forbidden permission_error param=shopId")
+		_, err = s.App.Keys.RevokeRaw(ctx, whole.Credential)
+		Must(t, err)
+		want(o.Get(t, "/keys?status=ended"), "none of the shop's has ended", 0)
+		again := o.Whole(t, false)
+		want(again.Get(t, "/keys?status=ended"), "the merchant's one has", 1)
+		want(again.Get(t, "/keys?status=active"), "the others have not", 5)
+		o.As(o.Sandbox.Publishable).Get(t, "/keys").Refused(t, "403 key_kind_not_allowed permission_error")
+		o.As(o.Sandbox.Publishable).Get(t, "/shops").Refused(t, "403 key_kind_not_allowed permission_error")
+		stranger.Get(t, "/keys?shopId="+o.Shop.ID).Refused(t, "403 forbidden permission_error param=shopId")
 	})
 }
 
 // A whole merchant's key reads everything of a shop that it names, and is told to name one.
 func TestWholeMerchantsKeysRead(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		whole := o.whole(t, false)
-		payment := o.create(t, card)
-		o.post(t, "/payments/"+payment+"/refund", `{"amount":1}`).want(t, http.StatusOK)
-		claim := o.get(t, "/claims").text(t, "data.0.id")
-		inbox := o.inbox(t, `"*"`)
-		wallet := o.post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"032180000118359719"}`).want(t, http.StatusCreated).text(t, "id")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		whole := o.Whole(t, false)
+		payment := o.Create(t, Card)
+		o.Post(t, "/payments/"+payment+"/refund", `{"amount":1}`).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims").Text(t, "data.0.id")
+		inbox := Inbox(t, o, `"*"`)
+		wallet := o.Post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"032180000118359719"}`).Want(t, http.StatusCreated).Text(t, "id")
 		for _, path := range []string{
-			"/payments", "/transactions", "/payments/" + payment, "/claims", "/claims/" + claim, "/webhooks", inbox.path(""), inbox.path("/deliveries"),
-			inbox.path("/inbox"), "/wallets", "/wallets/" + wallet, "/withdrawals", "/payment-methods",
+			"/payments", "/transactions", "/payments/" + payment, "/claims", "/claims/" + claim, "/webhooks", inbox.Path(""), inbox.Path("/deliveries"),
+			inbox.Path("/inbox"), "/wallets", "/wallets/" + wallet, "/withdrawals", "/payment-methods",
 		} {
-			r := whole.get(t, path)
-			r.refused(t, "401 shop_required authentication_error")
-			if !strings.Contains(r.text(t, "error.message"), "?shopId=shp_…") {
+			r := whole.Get(t, path)
+			r.Refused(t, "401 shop_required authentication_error")
+			if !strings.Contains(r.Text(t, "error.message"), "?shopId=shp_…") {
 				t.Errorf("%s does not say how to name the shop: %s", path, r)
 			}
-			whole.get(t, path+"?shopId="+o.Shop.ID).want(t, http.StatusOK)
+			whole.Get(t, path+"?shopId="+o.Shop.ID).Want(t, http.StatusOK)
 		}
 		for _, path := range []string{"/me", "/me/balance", "/me/balance/movements", "/settlements", "/sandbox/clock", "/ping", "/shops", "/keys"} {
-			whole.get(t, path).want(t, http.StatusOK)
-			whole.get(t, path+"?shopId="+o.Shop.ID).want(t, http.StatusOK)
+			whole.Get(t, path).Want(t, http.StatusOK)
+			whole.Get(t, path+"?shopId="+o.Shop.ID).Want(t, http.StatusOK)
 		}
 	})
 }

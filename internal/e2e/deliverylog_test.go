@@ -12,169 +12,169 @@ import (
 	"time"
 )
 
-// subscribed is a subscription during a test.
-type subscribed struct {
-	shop
-	id     string
-	secret string
+// Subscribed is a subscription during a test.
+type Subscribed struct {
+	Client
+	ID     string
+	Secret string
 }
 
-func (o shop) hook(t *testing.T, url, events string) subscribed {
+func (o Client) Hook(t *testing.T, url, events string) Subscribed {
 	t.Helper()
-	r := o.subscribe(t, url, events)
-	return subscribed{o, r.text(t, "id"), r.text(t, "secret")}
+	r := o.Subscribe(t, url, events)
+	return Subscribed{o, r.Text(t, "id"), r.Text(t, "secret")}
 }
 
-func (h subscribed) path(rest string) string { return "/webhooks/" + h.id + rest }
+func (h Subscribed) Path(rest string) string { return "/webhooks/" + h.ID + rest }
 
 // log lists the deliveries that a query selects.
-func (h subscribed) log(t *testing.T, query string) reply {
+func (h Subscribed) Log(t *testing.T, query string) Reply {
 	t.Helper()
-	return h.get(t, h.path("/deliveries"+query)).want(t, http.StatusOK)
+	return h.Get(t, h.Path("/deliveries"+query)).Want(t, http.StatusOK)
 }
 
-// last waits until the newest delivery has a status, and returns it in full.
-func (h subscribed) last(t *testing.T, status string) reply {
+// Last waits until the newest delivery has a status, and returns it in full.
+func (h Subscribed) Last(t *testing.T, status string) Reply {
 	t.Helper()
 	id := ""
-	eventually(t, "the newest delivery is "+status, func() bool {
-		r := h.log(t, "?limit=1")
-		if n, ok := r.at(t, "data.0.id"); ok {
+	Eventually(t, "the newest delivery is "+status, func() bool {
+		r := h.Log(t, "?limit=1")
+		if n, ok := r.At(t, "data.0.id"); ok {
 			id = fmt.Sprint(n)
-			return r.text(t, "data.0.status") == status
+			return r.Text(t, "data.0.status") == status
 		}
 		return false
 	})
-	return h.get(t, h.path("/deliveries/"+id)).want(t, http.StatusOK)
+	return h.Get(t, h.Path("/deliveries/"+id)).Want(t, http.StatusOK)
 }
 
 // dead fails the newest delivery until it is a dead letter, and returns it. The
 // endpoint answers with an error.
-func (h subscribed) dead(t *testing.T) reply {
+func dead(t *testing.T, h Subscribed) Reply {
 	t.Helper()
 	for _, delay := range delays {
-		h.last(t, "failed")
-		h.awaitRetry(t, delay)
-		h.rest(t)
+		h.Last(t, "failed")
+		awaitRetry(t, h.Client.Instance, delay)
+		dispatchAll(t, h.Client.Instance)
 	}
-	return h.last(t, "dead_letter")
+	return h.Last(t, "dead_letter")
 }
 
 func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		endpoint := s.receive(t)
-		endpoint.answers(func(w http.ResponseWriter, _ *http.Request) {
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = w.Write([]byte(strings.Repeat("té ", 500)))
 		})
-		h := o.hook(t, endpoint.URL, `"*"`)
-		o.create(t, card)
-		got := endpoint.awaits(t, 1)[0]
-		failed := h.last(t, "failed")
+		h := o.Hook(t, endpoint.URL, `"*"`)
+		o.Create(t, Card)
+		got := endpoint.Awaits(t, 1)[0]
+		failed := h.Last(t, "failed")
 		long := strings.Repeat("té ", 256) // of four bytes each: 1 KB
 		item := func(status, attempts, next, code, problem, snippet, delivered string) string {
 			return fmt.Sprintf(`{"id":"<wd>","subscriptionId":%q,"eventId":%q,"event":"payment.completed","url":%q,"status":%q,
 				"attempts":%s,"maxAttempts":11,"nextAttemptAt":%s,"lastAttemptAt":"<time>","lastStatusCode":%s,"lastError":%s,
 				"lastResponseSnippet":%s,"lastDurationMs":"<number>","createdAt":%q,"deliveredAt":%s`,
-				h.id, got.text("id"), endpoint.URL, status, attempts, next, code, problem, snippet, got.text("createdAt"), delivered)
+				h.ID, got.Text("id"), endpoint.URL, status, attempts, next, code, problem, snippet, got.Text("createdAt"), delivered)
 		}
 		first := fmt.Sprintf(`{"at":"<time>","statusCode":418,"error":"http_status","durationMs":"<number>","responseSnippet":%q}`, long)
-		failed.is(t, http.StatusOK, item("failed", "1", `"<time>"`, "418", `"http_status"`, fmt.Sprintf("%q", long), "null")+
-			fmt.Sprintf(`,"payload":%s,"attemptLog":[%s]}`, got.body, first))
-		id := failed.text(t, "id")
-		if sent := got.header.Get("X-Service-Delivery"); sent != "dlv_"+strings.TrimPrefix(id, "wd_") {
+		failed.Is(t, http.StatusOK, item("failed", "1", `"<time>"`, "418", `"http_status"`, fmt.Sprintf("%q", long), "null")+
+			fmt.Sprintf(`,"payload":%s,"attemptLog":[%s]}`, got.Body, first))
+		id := failed.Text(t, "id")
+		if sent := got.Header.Get("X-Service-Delivery"); sent != "dlv_"+strings.TrimPrefix(id, "wd_") {
 			t.Errorf("the header calls %s %s", id, sent)
 		}
 		// Byte for byte what was signed, so that it can be forwarded.
-		if !strings.Contains(string(failed.body), string(got.body)) {
-			t.Errorf("the payload is another text than was sent: %s, sent %s", failed, got.body)
+		if !strings.Contains(string(failed.Body), string(got.Body)) {
+			t.Errorf("the payload is another text than was sent: %s, sent %s", failed, got.Body)
 		}
 
-		endpoint.answers(respond(http.StatusNoContent))
-		s.clock.advance(13 * time.Second)
-		done := h.last(t, "delivered")
+		endpoint.Answers(Respond(http.StatusNoContent))
+		s.Clock.Advance(13 * time.Second)
+		done := h.Last(t, "delivered")
 		cut := strings.Repeat("té ", 63) + "t"
-		done.is(t, http.StatusOK, item("delivered", "2", "null", "204", "null", "null", `"<time>"`)+fmt.Sprintf(`,"payload":%s,"attemptLog":[
+		done.Is(t, http.StatusOK, item("delivered", "2", "null", "204", "null", "null", `"<time>"`)+fmt.Sprintf(`,"payload":%s,"attemptLog":[
 			{"at":"<time>","statusCode":418,"error":"http_status","durationMs":"<number>","responseSnippet":%q},
-			{"at":"<time>","statusCode":204,"error":null,"durationMs":"<number>","responseSnippet":null}]}`, got.body, cut))
-		h.log(t, "").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s}],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
+			{"at":"<time>","statusCode":204,"error":null,"durationMs":"<number>","responseSnippet":null}]}`, got.Body, cut))
+		h.Log(t, "").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s}],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			item("delivered", "2", "null", "204", "null", "null", `"<time>"`)))
 
 		// Both names are one delivery; nobody else's exists.
-		same := o.get(t, h.path("/deliveries/dlv_"+strings.TrimPrefix(id, "wd_"))).want(t, http.StatusOK)
-		if string(same.body) != string(done.body) {
+		same := o.Get(t, h.Path("/deliveries/dlv_"+strings.TrimPrefix(id, "wd_"))).Want(t, http.StatusOK)
+		if string(same.Body) != string(done.Body) {
 			t.Errorf("under its other name the delivery is %s, want %s", same, done)
 		}
-		other := o.hook(t, endpoint.URL+"/other", `"*"`)
-		theirs := stranger.hook(t, endpoint.URL+"/theirs", `"*"`)
+		other := o.Hook(t, endpoint.URL+"/other", `"*"`)
+		theirs := stranger.Hook(t, endpoint.URL+"/theirs", `"*"`)
 		for _, c := range []struct {
-			who        shop
+			who        Client
 			path, want string
 		}{
-			{o, other.path("/deliveries/" + id), "404 webhook_delivery_not_found invalid_request_error"},
-			{o, h.path("/deliveries/wd_nobody"), "404 webhook_delivery_not_found invalid_request_error"},
-			{o, h.path("/deliveries/wd_%00"), "404 webhook_delivery_not_found invalid_request_error"},
-			{o, h.path("/deliveries/wd_%ff"), "404 webhook_delivery_not_found invalid_request_error"},
-			{stranger, h.path("/deliveries/" + id), "404 webhook_not_found invalid_request_error"},
-			{stranger, theirs.path("/deliveries/" + id), "404 webhook_delivery_not_found invalid_request_error"},
-			{o.live(), h.path("/deliveries/" + id), "404 webhook_not_found invalid_request_error"},
+			{o, other.Path("/deliveries/" + id), "404 webhook_delivery_not_found invalid_request_error"},
+			{o, h.Path("/deliveries/wd_nobody"), "404 webhook_delivery_not_found invalid_request_error"},
+			{o, h.Path("/deliveries/wd_%00"), "404 webhook_delivery_not_found invalid_request_error"},
+			{o, h.Path("/deliveries/wd_%ff"), "404 webhook_delivery_not_found invalid_request_error"},
+			{stranger, h.Path("/deliveries/" + id), "404 webhook_not_found invalid_request_error"},
+			{stranger, theirs.Path("/deliveries/" + id), "404 webhook_delivery_not_found invalid_request_error"},
+			{o.Production(), h.Path("/deliveries/" + id), "404 webhook_not_found invalid_request_error"},
 		} {
-			c.who.get(t, c.path).refused(t, c.want)
-			c.who.post(t, c.path+"/replay", "").refused(t, c.want)
+			c.who.Get(t, c.path).Refused(t, c.want)
+			c.who.Post(t, c.path+"/replay", "").Refused(t, c.want)
 		}
 	})
 }
 
 func TestLastErrorIsOneOfSixWords(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		plain := httptest.NewServer(respond(http.StatusFound))
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		plain := httptest.NewServer(Respond(http.StatusFound))
 		t.Cleanup(plain.Close)
 		closed, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		must(t, closed.Close())
-		hooks := map[string]subscribed{}
+		Must(t, err)
+		Must(t, closed.Close())
+		hooks := map[string]Subscribed{}
 		for word, url := range map[string]string{
 			"http_status": plain.URL, "refused": "http://" + closed.Addr().String(), "dns": "http://nowhere.invalid/",
 			"tls": strings.Replace(plain.URL, "http://", "https://", 1),
 		} {
-			hooks[word] = o.hook(t, url, `"*"`)
+			hooks[word] = o.Hook(t, url, `"*"`)
 		}
-		o.create(t, card)
+		o.Create(t, Card)
 		for word, h := range hooks {
-			d := h.last(t, "failed")
-			if d.text(t, "lastError") != word || d.text(t, "attemptLog.0.error") != word {
+			d := h.Last(t, "failed")
+			if d.Text(t, "lastError") != word || d.Text(t, "attemptLog.0.error") != word {
 				t.Errorf("want %s: %s", word, d)
 			}
-			if answered := d.text(t, "lastStatusCode") != "<nil>"; answered != (word == "http_status") {
-				t.Errorf("%s has the status %s", word, d.text(t, "lastStatusCode"))
+			if answered := d.Text(t, "lastStatusCode") != "<nil>"; answered != (word == "http_status") {
+				t.Errorf("%s has the status %s", word, d.Text(t, "lastStatusCode"))
 			}
 		}
 	})
 }
 
 func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		h := o.hook(t, endpoint.URL, `"payment.completed","payment.failed"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		h := o.Hook(t, endpoint.URL, `"payment.completed","payment.failed"`)
 		var all []string // newest first
 		var moments []time.Time
 		for i := range 6 {
-			moments = append(moments, s.clock.now())
+			moments = append(moments, s.Clock.Now())
 			amount := "10"
 			if i%3 == 2 {
 				amount = "10.05" // declined
 			}
-			o.post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_card"}`)
-			endpoint.awaits(t, i+1)
-			all = append([]string{h.last(t, "delivered").text(t, "id")}, all...)
-			s.clock.advance(time.Hour)
+			o.Post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_card"}`)
+			endpoint.Awaits(t, i+1)
+			all = append([]string{h.Last(t, "delivered").Text(t, "id")}, all...)
+			s.Clock.Advance(time.Hour)
 		}
-		endpoint.answers(respond(http.StatusInternalServerError))
-		o.create(t, card)
-		all = append([]string{h.last(t, "failed").text(t, "id")}, all...)
+		endpoint.Answers(Respond(http.StatusInternalServerError))
+		o.Create(t, Card)
+		all = append([]string{h.Last(t, "failed").Text(t, "id")}, all...)
 		pick := func(numbers ...int) (list []string) {
 			for _, n := range numbers {
 				list = append(list, all[n])
@@ -206,9 +206,9 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 			{"?from=" + at(1) + "&to=" + at(3) + "&event=payment.failed&status=delivered", 1, pick(4)},
 			{"?from=" + at(3) + "&to=" + at(3), 0, nil},
 		} {
-			r := h.log(t, c.query)
-			if got := ids(t, r); !slices.Equal(got, c.want) || r.text(t, "pagination.total") != fmt.Sprint(c.total) {
-				t.Errorf("%s: got %v of %s, want %v of %d", c.query, got, r.text(t, "pagination.total"), c.want, c.total)
+			r := h.Log(t, c.query)
+			if got := IDs(t, r); !slices.Equal(got, c.want) || r.Text(t, "pagination.total") != fmt.Sprint(c.total) {
+				t.Errorf("%s: got %v of %s, want %v of %d", c.query, got, r.Text(t, "pagination.total"), c.want, c.total)
 			}
 		}
 		for query, want := range map[string]string{
@@ -219,99 +219,99 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 			"?limit=a":                  "param=limit issues=limit",
 			"?event=payment.completed,": "param=event issues=event",
 		} {
-			o.get(t, h.path("/deliveries"+query)).refused(t, "400 invalid_request invalid_request_error "+want)
+			o.Get(t, h.Path("/deliveries"+query)).Refused(t, "400 invalid_request invalid_request_error "+want)
 		}
-		if r := o.get(t, h.path("")); r.text(t, "lastDeliveryAt") != h.last(t, "failed").text(t, "lastAttemptAt") {
+		if r := o.Get(t, h.Path("")); r.Text(t, "lastDeliveryAt") != h.Last(t, "failed").Text(t, "lastAttemptAt") {
 			t.Errorf("the webhook does not tell its last try: %s", r)
 		}
 	})
 }
 
 func TestDeadLetterIsReplayedInTheSameRowWithAFreshBudget(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		endpoint.answers(respond(http.StatusInternalServerError))
-		h := o.hook(t, endpoint.URL, `"payment.completed"`)
-		o.create(t, card)
-		letter := h.dead(t)
-		id := letter.text(t, "id")
-		if letter.text(t, "attempts") != "11" || letter.text(t, "nextAttemptAt") != "<nil>" || len(endpoint.deliveries()) != 11 {
-			t.Fatalf("want a dead letter after 11 tries, got %d: %s", len(endpoint.deliveries()), letter)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(Respond(http.StatusInternalServerError))
+		h := o.Hook(t, endpoint.URL, `"payment.completed"`)
+		o.Create(t, Card)
+		letter := dead(t, h)
+		id := letter.Text(t, "id")
+		if letter.Text(t, "attempts") != "11" || letter.Text(t, "nextAttemptAt") != "<nil>" || len(endpoint.Deliveries()) != 11 {
+			t.Fatalf("want a dead letter after 11 tries, got %d: %s", len(endpoint.Deliveries()), letter)
 		}
 		replay := func(id, previous string) {
 			t.Helper()
-			now := s.clock.now()
-			r := o.post(t, h.path("/deliveries/"+id+"/replay"), "")
-			r.is(t, http.StatusOK, fmt.Sprintf(`{"ok":true,"deliveryId":%q,"previousStatus":%q,"newStatus":"pending","nextAttemptAt":"<time>","note":"<text>"}`,
-				letter.text(t, "id"), previous))
-			next, err := time.Parse(time.RFC3339, r.text(t, "nextAttemptAt"))
-			must(t, err)
-			if next.Sub(now) < -time.Second || next.Sub(now) > patience {
+			now := s.Clock.Now()
+			r := o.Post(t, h.Path("/deliveries/"+id+"/replay"), "")
+			r.Is(t, http.StatusOK, fmt.Sprintf(`{"ok":true,"deliveryId":%q,"previousStatus":%q,"newStatus":"pending","nextAttemptAt":"<time>","note":"<text>"}`,
+				letter.Text(t, "id"), previous))
+			next, err := time.Parse(time.RFC3339, r.Text(t, "nextAttemptAt"))
+			Must(t, err)
+			if next.Sub(now) < -time.Second || next.Sub(now) > Patience {
 				t.Errorf("the next try is at %s, replayed at %s", next, now)
 			}
 		}
 		// The circuit is open: ten failures in a row. A person's replay goes all the
 		// same, at once and by itself.
 		replay("dlv_"+strings.TrimPrefix(id, "wd_"), "dead_letter")
-		endpoint.awaits(t, 12)
-		again := h.last(t, "failed")
-		if again.text(t, "attempts") != "12" || again.text(t, "maxAttempts") != "22" || again.text(t, "id") != id {
+		endpoint.Awaits(t, 12)
+		again := h.Last(t, "failed")
+		if again.Text(t, "attempts") != "12" || again.Text(t, "maxAttempts") != "22" || again.Text(t, "id") != id {
 			t.Errorf("want the same delivery, its counter going on with a fresh budget: %s", again)
 		}
 		replay(id, "failed")
-		endpoint.awaits(t, 13)
-		h.last(t, "failed")
-		endpoint.answers(respond(http.StatusOK))
+		endpoint.Awaits(t, 13)
+		h.Last(t, "failed")
+		endpoint.Answers(Respond(http.StatusOK))
 		replay(id, "failed")
-		done := h.last(t, "delivered")
-		if done.text(t, "attempts") != "14" {
+		done := h.Last(t, "delivered")
+		if done.Text(t, "attempts") != "14" {
 			t.Errorf("want 14 tries: %s", done)
 		}
-		if r := h.log(t, ""); r.text(t, "pagination.total") != "1" {
+		if r := h.Log(t, ""); r.Text(t, "pagination.total") != "1" {
 			t.Errorf("a replay made another delivery: %s", r)
 		}
-		list := endpoint.deliveries()
+		list := endpoint.Deliveries()
 		last := list[len(list)-1]
-		last.verify(t, s, h.secret)
-		if last.header.Get("X-Service-Delivery") != list[0].header.Get("X-Service-Delivery") || string(last.body) != string(list[0].body) {
-			t.Errorf("the replay is another delivery: %v %s", last.header, last.body)
+		last.Verify(t, s, h.Secret)
+		if last.Header.Get("X-Service-Delivery") != list[0].Header.Get("X-Service-Delivery") || string(last.Body) != string(list[0].Body) {
+			t.Errorf("the replay is another delivery: %v %s", last.Header, last.Body)
 		}
-		if log, _ := done.at(t, "attemptLog"); len(log.([]any)) != 14 {
+		if log, _ := done.At(t, "attemptLog"); len(log.([]any)) != 14 {
 			t.Errorf("want every try in the log: %s", done)
 		}
 
 		// What is done or under way is not replayed.
-		o.post(t, h.path("/deliveries/"+id+"/replay"), "").refused(t, "409 conflict_state conflict_error from=delivered action=replay")
+		o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Refused(t, "409 conflict_state conflict_error from=delivered action=replay")
 		hold := make(chan struct{})
-		endpoint.answers(func(http.ResponseWriter, *http.Request) { <-hold })
+		endpoint.Answers(func(http.ResponseWriter, *http.Request) { <-hold })
 		defer close(hold)
-		o.create(t, card)
-		waiting := h.last(t, "pending")
-		o.post(t, h.path("/deliveries/"+waiting.text(t, "id")+"/replay"), "").refused(t, "409 conflict_state conflict_error from=pending action=replay")
+		o.Create(t, Card)
+		waiting := h.Last(t, "pending")
+		o.Post(t, h.Path("/deliveries/"+waiting.Text(t, "id")+"/replay"), "").Refused(t, "409 conflict_state conflict_error from=pending action=replay")
 	})
 }
 
 func TestDeliveryOfADisabledWebhookIsNotReplayed(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		endpoint.answers(respond(http.StatusInternalServerError))
-		h := o.hook(t, endpoint.URL, `"*"`)
-		o.create(t, card)
-		id := h.last(t, "failed").text(t, "id")
-		o.patch(t, h.path(""), `{"status":"disabled"}`).want(t, http.StatusOK)
-		o.post(t, h.path("/deliveries/"+id+"/replay"), "").refused(t, "409 conflict_state conflict_error reason=webhook_disabled action=replay")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(Respond(http.StatusInternalServerError))
+		h := o.Hook(t, endpoint.URL, `"*"`)
+		o.Create(t, Card)
+		id := h.Last(t, "failed").Text(t, "id")
+		patch(t, o, h.Path(""), `{"status":"disabled"}`).Want(t, http.StatusOK)
+		o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Refused(t, "409 conflict_state conflict_error reason=webhook_disabled action=replay")
 		// Its time comes while nobody wants it: a dead letter, and not a try.
-		s.clock.advance(time.Minute)
-		letter := h.last(t, "dead_letter")
-		if letter.text(t, "attempts") != "1" || letter.text(t, "lastError") != "http_status" || len(endpoint.deliveries()) != 1 {
+		s.Clock.Advance(time.Minute)
+		letter := h.Last(t, "dead_letter")
+		if letter.Text(t, "attempts") != "1" || letter.Text(t, "lastError") != "http_status" || len(endpoint.Deliveries()) != 1 {
 			t.Errorf("want a dead letter after one try: %s", letter)
 		}
-		endpoint.answers(respond(http.StatusOK))
-		o.patch(t, h.path(""), `{"status":"enabled"}`).want(t, http.StatusOK)
-		o.post(t, h.path("/deliveries/"+id+"/replay"), "").want(t, http.StatusOK)
-		if done := h.last(t, "delivered"); done.text(t, "attempts") != "2" {
+		endpoint.Answers(Respond(http.StatusOK))
+		patch(t, o, h.Path(""), `{"status":"enabled"}`).Want(t, http.StatusOK)
+		o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Want(t, http.StatusOK)
+		if done := h.Last(t, "delivered"); done.Text(t, "attempts") != "2" {
 			t.Errorf("want two tries: %s", done)
 		}
 	})
@@ -322,30 +322,30 @@ func TestDeliveryOfADisabledWebhookIsNotReplayed(t *testing.T) {
 func TestReplayWhileATryIsUnderWay(t *testing.T) {
 	for name, answer := range map[string]int{"that succeeds": http.StatusOK, "that fails": http.StatusBadGateway} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, s *service) {
-				o := s.shop(t)
-				endpoint := s.receive(t)
-				endpoint.answers(respond(http.StatusInternalServerError))
-				h := o.hook(t, endpoint.URL, `"*"`)
-				o.create(t, card)
-				id := h.last(t, "failed").text(t, "id")
+			Each(t, func(t *testing.T, s *Instance) {
+				o := s.NewShop(t)
+				endpoint := s.Receive(t)
+				endpoint.Answers(Respond(http.StatusInternalServerError))
+				h := o.Hook(t, endpoint.URL, `"*"`)
+				o.Create(t, Card)
+				id := h.Last(t, "failed").Text(t, "id")
 				hold := make(chan struct{})
-				endpoint.answers(func(w http.ResponseWriter, _ *http.Request) { <-hold; w.WriteHeader(answer) })
-				s.clock.advance(13 * time.Second)
-				endpoint.await(t, 2) // the retry hangs
-				endpoint.answers(respond(http.StatusOK))
-				o.post(t, h.path("/deliveries/"+id+"/replay"), "").want(t, http.StatusOK)
-				endpoint.awaits(t, 3) // the replay does not wait for it
+				endpoint.Answers(func(w http.ResponseWriter, _ *http.Request) { <-hold; w.WriteHeader(answer) })
+				s.Clock.Advance(13 * time.Second)
+				endpoint.Await(t, 2) // the retry hangs
+				endpoint.Answers(Respond(http.StatusOK))
+				o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Want(t, http.StatusOK)
+				endpoint.Awaits(t, 3) // the replay does not wait for it
 				close(hold)
-				s.rest(t)
-				done := h.last(t, "delivered")
-				if n := len(endpoint.deliveries()); n != 3 {
+				dispatchAll(t, s)
+				done := h.Last(t, "delivered")
+				if n := len(endpoint.Deliveries()); n != 3 {
 					t.Errorf("the endpoint was called %d times, want 3", n)
 				}
-				if got := done.text(t, "attempts"); got != "2" && got != "3" {
+				if got := done.Text(t, "attempts"); got != "2" && got != "3" {
 					t.Errorf("want two or three tries counted: %s", done)
 				}
-				if r := h.log(t, "?status=delivered"); r.text(t, "pagination.total") != "1" {
+				if r := h.Log(t, "?status=delivered"); r.Text(t, "pagination.total") != "1" {
 					t.Errorf("want one delivered: %s", r)
 				}
 			})

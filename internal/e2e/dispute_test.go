@@ -16,17 +16,17 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// tell lets the first provider tell of a payment's dispute.
-func (o shop) tell(t *testing.T, payment, fields string) {
+// tellDispute lets the first provider tell of a payment's dispute.
+func tellDispute(t *testing.T, o Client, payment, fields string) {
 	t.Helper()
-	o.notify(t, "sandbox-1", note(payment, fields)).is(t, http.StatusOK, `{"ok":true}`)
+	o.Notify(t, "sandbox-1", Note(payment, fields)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
 // disputes is how a payment's chargeback claims stand, in order of the words.
-func (o shop) disputes(t *testing.T, payment string) string {
+func disputes(t *testing.T, o Client, payment string) string {
 	t.Helper()
-	r := o.get(t, "/claims?type=chargeback&transactionId="+payment).want(t, http.StatusOK)
-	list, _ := r.at(t, "data")
+	r := o.Get(t, "/claims?type=chargeback&transactionId="+payment).Want(t, http.StatusOK)
+	list, _ := r.At(t, "data")
 	statuses := map[any]any{}
 	for _, c := range list.([]any) {
 		statuses[c.(map[string]any)["id"]] = c.(map[string]any)["status"]
@@ -47,8 +47,8 @@ func (o shop) disputes(t *testing.T, payment string) string {
 // A dispute is a claim of its own amount, however many there are, and each instance
 // is another one.
 func TestEachDisputeIsAClaim(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		endpoint := s.receive(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		endpoint := s.Receive(t)
 		for name, c := range map[string]struct {
 			news          []string
 			claims, funds string
@@ -71,29 +71,29 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 				"chargeback.created claim.opened claim.resolved chargeback.created claim.opened claim.resolved"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				o := s.shop(t)
-				o.subscribe(t, endpoint.URL, `"chargeback.created","claim.opened","claim.resolved"`)
-				payment := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+				o := s.NewShop(t)
+				o.Subscribe(t, endpoint.URL, `"chargeback.created","claim.opened","claim.resolved"`)
+				payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 				for _, n := range c.news {
-					o.tell(t, payment, n)
+					tellDispute(t, o, payment, n)
 				}
-				if got := o.disputes(t, payment); got != c.claims {
+				if got := disputes(t, o, payment); got != c.claims {
 					t.Errorf("the claims are %q, want %q", got, c.claims)
 				}
-				if got := o.funds(t); got != c.funds {
+				if got := funds(t, o); got != c.funds {
 					t.Errorf("there is %s, want %s", got, c.funds)
 				}
 				if c.events != "" {
 					want := strings.Fields(c.events)
-					list := endpoint.about(t, payment, len(want))
-					got, followed := strings.Fields(types(list)), ""
+					list := endpoint.About(t, payment, len(want))
+					got, followed := strings.Fields(Types(list)), ""
 					slices.Sort(got)
 					slices.Sort(want)
 					if !slices.Equal(got, want) {
 						t.Errorf("the endpoint was told %q, want %q", got, want)
 					}
 					for _, d := range list {
-						if before := d.text("data.object.previousClaimId"); before != "<nil>" {
+						if before := d.Text("data.object.previousClaimId"); before != "<nil>" {
 							followed = before
 						}
 					}
@@ -101,10 +101,10 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 						t.Errorf("the events name %q as the claim before", followed)
 					}
 				}
-				if got := o.status(t, payment); got != "chargeback" {
+				if got := o.Status(t, payment); got != "chargeback" {
 					t.Errorf("the payment is %s", got)
 				}
-				if w := o.warnings(t); strings.Contains(w, "unmatched") {
+				if w := Warnings(t, o); strings.Contains(w, "unmatched") {
 					t.Errorf("the balance warns of %s", w)
 				}
 			})
@@ -114,17 +114,17 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 
 // What contradicts the books freezes what there is, and waits for the operator.
 func TestDisputeThatContradictsTheBooksWarns(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		for _, n := range []string{
 			`"status":"disputed","dispute":"dp_1","amount":"100.01","currency":"USD"`, `"status":"disputed","dispute":"dp_1","amount":"5","currency":"BRL"`,
 		} {
-			o := s.shop(t)
-			payment := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-			o.tell(t, payment, n)
-			if got := o.disputes(t, payment); got != "needs_evidence 100 holds 100 fee 20" {
+			o := s.NewShop(t)
+			payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+			tellDispute(t, o, payment, n)
+			if got := disputes(t, o, payment); got != "needs_evidence 100 holds 100 fee 20" {
 				t.Errorf("%s: %s", n, got)
 			}
-			if w := o.warnings(t); !strings.Contains(w, "unmatched_confirmation 100") {
+			if w := Warnings(t, o); !strings.Contains(w, "unmatched_confirmation 100") {
 				t.Errorf("%s: the balance warns of %q", n, w)
 			}
 		}
@@ -133,55 +133,55 @@ func TestDisputeThatContradictsTheBooksWarns(t *testing.T) {
 
 // A dispute of a payment whose outcome is not known says that the shopper was charged.
 func TestDisputeBeforeCompletion(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const part, all = `"status":"disputed","dispute":"dp_1","amount":"45.25","currency":"MXN"`, `"status":"disputed","dispute":"dp_1","amount":"183.5","currency":"MXN"`
-		proved := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		o.tell(t, proved, all)
-		if got := o.disputes(t, proved); got != "needs_evidence 10 holds 10 fee 20" || o.status(t, proved) != "chargeback" {
-			t.Errorf("disputed in full: %s, and the payment is %s", got, o.status(t, proved))
+		proved := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		tellDispute(t, o, proved, all)
+		if got := disputes(t, o, proved); got != "needs_evidence 10 holds 10 fee 20" || o.Status(t, proved) != "chargeback" {
+			t.Errorf("disputed in full: %s, and the payment is %s", got, o.Status(t, proved))
 		}
-		held := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		o.tell(t, held, part)
-		if w := o.warnings(t); o.status(t, held) != "pending" || !strings.Contains(w, "unmatched_confirmation 10") || o.disputes(t, held) != "" {
-			t.Errorf("disputed in part: %s with %q, warns of %q", o.status(t, held), o.disputes(t, held), w)
+		held := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		tellDispute(t, o, held, part)
+		if w := Warnings(t, o); o.Status(t, held) != "pending" || !strings.Contains(w, "unmatched_confirmation 10") || disputes(t, o, held) != "" {
+			t.Errorf("disputed in part: %s with %q, warns of %q", o.Status(t, held), disputes(t, o, held), w)
 		}
-		o.tell(t, held, paid50)
-		if got := o.disputes(t, held); got != "needs_evidence 2.46 holds 2.46 fee 20" || o.status(t, held) != "chargeback" {
-			t.Errorf("once it is paid: %s, and the payment is %s", got, o.status(t, held))
+		tellDispute(t, o, held, Paid50)
+		if got := disputes(t, o, held); got != "needs_evidence 2.46 holds 2.46 fee 20" || o.Status(t, held) != "chargeback" {
+			t.Errorf("once it is paid: %s, and the payment is %s", got, o.Status(t, held))
 		}
 		// The provider is asked where the dispute alone proves nothing.
-		unknown := o.post(t, "/payments", `{"amount":10.96,"paymentMethodId":"sbx_card"}`).want(t, http.StatusCreated).text(t, "transactionId")
-		s.upstream(t, sandbox.Timeout, sandbox.NoFault, sandbox.NoFault)
-		o.tell(t, unknown, `"status":"disputed","dispute":"dp_1"`)
-		s.upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
-		if got := o.disputes(t, unknown); got != "needs_evidence 10.96 holds 10.96 fee 20" || o.status(t, unknown) != "chargeback" {
-			t.Errorf("after the provider's answer: %s, and the payment is %s", got, o.status(t, unknown))
+		unknown := o.Post(t, "/payments", `{"amount":10.96,"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
+		s.Upstream(t, sandbox.Timeout, sandbox.NoFault, sandbox.NoFault)
+		tellDispute(t, o, unknown, `"status":"disputed","dispute":"dp_1"`)
+		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		if got := disputes(t, o, unknown); got != "needs_evidence 10.96 holds 10.96 fee 20" || o.Status(t, unknown) != "chargeback" {
+			t.Errorf("after the provider's answer: %s, and the payment is %s", got, o.Status(t, unknown))
 		}
 	})
 }
 
 // Late money that is disputed is the issuer's to decide on; nobody is paid twice.
 func TestDisputeOfLateMoney(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		for ruling, want := range map[string]string{
 			"lost": "-20.00 to spend, 0.00 frozen, 0.00 in reserve", "won": "-10.00 to spend, 0.00 frozen, 0.00 in reserve", // with the fee of 20
 		} {
-			o := s.shop(t)
-			payment := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			s.notify(t, "sandbox-1", note(payment, `"status":"declined"`)).want(t, http.StatusOK)
-			o.tell(t, payment, paid50)
-			inquiry := o.get(t, "/claims?type=inquiry&transactionId="+payment).text(t, "data.0.id")
-			o.tell(t, payment, `"status":"disputed","dispute":"dp_1"`)
-			if got := o.disputes(t, payment); got != "needs_evidence 10 holds 10 fee 20" || o.claimStatus(t, inquiry) != "rejected" {
-				t.Errorf("disputed: %s, the inquiry is %s", got, o.claimStatus(t, inquiry))
+			o := s.NewShop(t)
+			payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			s.Notify(t, "sandbox-1", Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			tellDispute(t, o, payment, Paid50)
+			inquiry := o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
+			tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`)
+			if got := disputes(t, o, payment); got != "needs_evidence 10 holds 10 fee 20" || ClaimStatus(t, o, inquiry) != "rejected" {
+				t.Errorf("disputed: %s, the inquiry is %s", got, ClaimStatus(t, o, inquiry))
 			}
 			if _, err := s.App.Claims.RuleClaim(ctx, inquiry, pay.Approve, ""); err == nil {
 				t.Error("the shopper was refunded beside the dispute")
 			}
-			o.tell(t, payment, `"status":"dispute_`+ruling+`","dispute":"dp_1"`)
-			if got := o.funds(t); got != want || o.status(t, payment) != "failed" {
-				t.Errorf("%s: there is %s, want %s; the payment is %s", ruling, got, want, o.status(t, payment))
+			tellDispute(t, o, payment, `"status":"dispute_`+ruling+`","dispute":"dp_1"`)
+			if got := funds(t, o); got != want || o.Status(t, payment) != "failed" {
+				t.Errorf("%s: there is %s, want %s; the payment is %s", ruling, got, want, o.Status(t, payment))
 			}
 		}
 	})
@@ -190,8 +190,8 @@ func TestDisputeOfLateMoney(t *testing.T) {
 // The same opening many times, an opening and its end, a dispute and a refund: all at
 // once.
 func TestDisputesAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		at := func(jobs ...func()) {
 			var all sync.WaitGroup
 			for _, job := range jobs {
@@ -202,22 +202,22 @@ func TestDisputesAtOnce(t *testing.T) {
 			all.Wait()
 		}
 		for range 4 {
-			payment := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-			at(func() { o.tell(t, payment, `"status":"disputed","dispute":"dp_1"`) })
-			if got := o.disputes(t, payment); got != "needs_evidence 100 holds 100 fee 20" {
+			payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+			at(func() { tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`) })
+			if got := disputes(t, o, payment); got != "needs_evidence 100 holds 100 fee 20" {
 				t.Errorf("opened at once: %s", got)
 			}
-			payment = o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-			at(func() { o.tell(t, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { o.tell(t, payment, `"status":"dispute_lost","dispute":"dp_1"`) })
-			if got := o.disputes(t, payment); got != "approved 100 holds 0 fee 20" {
+			payment = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+			at(func() { tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { tellDispute(t, o, payment, `"status":"dispute_lost","dispute":"dp_1"`) })
+			if got := disputes(t, o, payment); got != "approved 100 holds 0 fee 20" {
 				t.Errorf("opened and ended at once: %s", got)
 			}
-			rich := s.shop(t)
-			rich.create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
-			payment = rich.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-			at(func() { rich.tell(t, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { rich.refund(t, payment, `{"amount":10}`) })
-			rich.tell(t, payment, `"status":"dispute_lost","dispute":"dp_1"`)
-			rich.refund(t, payment, `{"amount":1}`).refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
+			rich := s.NewShop(t)
+			rich.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
+			payment = rich.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+			at(func() { tellDispute(t, rich, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { rich.Refund(t, payment, `{"amount":10}`) })
+			tellDispute(t, rich, payment, `"status":"dispute_lost","dispute":"dp_1"`)
+			rich.Refund(t, payment, `{"amount":1}`).Refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
 		}
 	})
 }
@@ -247,17 +247,17 @@ func (i *issuer) QueryDispute(_ context.Context, r provider.DisputeRequest) (pay
 func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		c, log := &clock{}, &faults{}
+		c, log := &Clock{}, &Faults{}
 		bank := &issuer{Provider: sandbox.New("sandbox-1", func() []byte { return []byte("secret") })}
-		a := node(t, database, c, bank, log)
-		_, payment := paidCard(t, a)
+		a := Node(t, database, c, bank, log)
+		_, payment := PaidCard(t, a)
 		bank.send(t, a.Notices, payment, `"status":"disputed","dispute":"dp_1"`)
 		claim := disputeOf(t, a.Claims, payment)
 		look := func(after time.Duration) pay.Claim {
 			t.Helper()
-			c.advance(after)
+			c.Advance(after)
 			_, err := a.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 			return disputeOf(t, a.Claims, payment)
 		}
 		if look(5 * time.Hour); len(bank.asked) != 0 {
@@ -272,31 +272,31 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 			t.Errorf("at the deadline it is %s, %s", got.Status, got.Case)
 		}
 		bank.says = nil
-		if got := look(9 * 7 * 24 * time.Hour); got.Status != pay.ClaimUnderReview || !got.Stale(c.now()) || got.DueAt.IsZero() {
+		if got := look(9 * 7 * 24 * time.Hour); got.Status != pay.ClaimUnderReview || !got.Stale(c.Now()) || got.DueAt.IsZero() {
 			t.Errorf("after two months it is %s, looked at again %v", got.Status, got.DueAt)
 		}
 		bank.says = &pay.Notice{Ruling: pay.DisputeWon}
 		if got := look(8 * 24 * time.Hour); got.Status != pay.ClaimRejected || got.ID != claim.ID {
 			t.Errorf("once the provider says that it was won it is %s", got.Status)
 		}
-		sound(t, a, log)
+		Sound(t, a, log)
 	})
 }
 
 // The operator has the last word on a dispute that nobody rules on.
 func TestOperatorEndsADispute(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		payment := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.tell(t, payment, `"status":"disputed","dispute":"dp_1","stage":"first_chargeback"`)
-		claim := o.get(t, "/claims?transactionId="+payment).text(t, "data.0.id")
-		o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1","stage":"first_chargeback"`)
+		claim := o.Get(t, "/claims?transactionId="+payment).Text(t, "data.0.id")
+		o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
 		ruled, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "by the bank's letter")
-		must(t, err)
+		Must(t, err)
 		if text := ruled.String(); ruled.Status != pay.ClaimApproved || !strings.Contains(text, "dispute dp_1, at sandbox-1, stage first_chargeback") {
 			t.Errorf("the operator reads %s", text)
 		}
-		if r := o.get(t, "/claims/"+claim); strings.Contains(r.String(), "first_chargeback") || strings.Contains(r.String(), "dp_1") {
+		if r := o.Get(t, "/claims/"+claim); strings.Contains(r.String(), "first_chargeback") || strings.Contains(r.String(), "dp_1") {
 			t.Errorf("the merchant reads the provider's words: %s", r)
 		}
 	})
@@ -306,8 +306,8 @@ func (i *issuer) send(t *testing.T, to interface {
 	Notify(context.Context, string, provider.Notification) error
 }, payment, fields string) {
 	t.Helper()
-	body := []byte(note(payment, fields))
-	must(t, to.Notify(ctx, "sandbox-1", provider.Notification{Header: http.Header{sandbox.SignatureHeader: {i.Signature(body)}}, Body: body}))
+	body := []byte(Note(payment, fields))
+	Must(t, to.Notify(ctx, "sandbox-1", provider.Notification{Header: http.Header{sandbox.SignatureHeader: {i.Signature(body)}}, Body: body}))
 }
 
 func disputeOf(t *testing.T, a interface {
@@ -315,7 +315,7 @@ func disputeOf(t *testing.T, a interface {
 }, payment string) pay.Claim {
 	t.Helper()
 	list, err := a.AnyClaims(ctx, "", pay.ChargebackClaim, 10)
-	must(t, err)
+	Must(t, err)
 	for _, c := range list {
 		if c.Payment == payment {
 			return c

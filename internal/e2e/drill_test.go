@@ -51,12 +51,12 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 	if text := os.Getenv("CASCADA_DRILL"); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
-		must(t, err)
+		Must(t, err)
 	}
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
-		must(t, err)
-		live := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live()
+		Must(t, err)
+		live := Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production()
 		upstreams := map[string]*providertest.Upstream{}
 		for i, f := range []flaky{{refuses: 50}, {breaks: 5}, {}} {
 			id := fmt.Sprintf("acme-%d", i+1)
@@ -66,36 +66,36 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			line := httptest.NewServer(f)
 			t.Cleanup(line.Close)
 			upstreams[id] = u
-			s.account(t, id, u, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
+			s.OpenAccount(t, id, u, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
 		}
-		body := live.pix(t)
+		body := live.PixOrder(t)
 		ids := make([]string, n)
 		began := time.Now()
 		var all sync.WaitGroup
 		for lane := range 16 {
 			all.Go(func() {
 				for i := lane; i < n; i += 16 {
-					r := live.post(t, "/payments", body, fmt.Sprintf("Idempotency-Key: %d", i)).want(t, http.StatusCreated)
-					ids[i] = r.text(t, "transactionId")
+					r := live.Post(t, "/payments", body, fmt.Sprintf("Idempotency-Key: %d", i)).Want(t, http.StatusCreated)
+					ids[i] = r.Text(t, "transactionId")
 				}
 			})
 		}
 		all.Wait()
 		took := time.Since(began)
-		unknown := live.total(t, map[string][]string{"status": {"processing"}})
-		s.clock.advance(time.Minute)
-		s.sweep(t, "every outcome is known", func() bool {
-			return live.total(t, map[string][]string{"status": {"processing"}}) == "0"
+		unknown := live.Total(t, map[string][]string{"status": {"processing"}})
+		s.Clock.Advance(time.Minute)
+		s.Sweep(t, "every outcome is known", func() bool {
+			return live.Total(t, map[string][]string{"status": {"processing"}}) == "0"
 		})
 
 		charges := 0
 		for id, u := range upstreams {
-			charges += s.reconciled(t, id, u).Charges
+			charges += Reconciled(t, s, id, u).Charges
 		}
 		completed, failovers := 0, 0
 		for _, id := range ids {
 			shown, err := s.App.Sessions.Shown(ctx, id)
-			must(t, err)
+			Must(t, err)
 			if shown.Status == pay.Completed {
 				completed++
 			}
@@ -103,13 +103,13 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 				failovers++
 			}
 		}
-		if charges != completed || live.total(t, nil) != fmt.Sprint(n) {
-			t.Errorf("the providers have %d charges, we have %d, of %s payments", charges, completed, live.total(t, nil))
+		if charges != completed || live.Total(t, nil) != fmt.Sprint(n) {
+			t.Errorf("the providers have %d charges, we have %d, of %s payments", charges, completed, live.Total(t, nil))
 		}
 		if t.Failed() {
 			return
 		}
-		engine, _, _ := strings.Cut(s.database, ":")
+		engine, _, _ := strings.Cut(s.Database, ":")
 		t.Logf("%s: %d payments, %.2f %% approved, %d by another provider than the first one tried, %s with an outcome that was unknown at first, "+
 			"0 charged twice, 0 lost, the books are equal; %.0f a second", engine, n, 100*float64(completed)/float64(n), failovers, unknown, float64(n)/took.Seconds())
 	})

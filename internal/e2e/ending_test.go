@@ -14,35 +14,35 @@ import (
 func TestOtherAmountAroundATimeoutEnds(t *testing.T) {
 	for name, opened := range map[string]bool{"processing": false, "pending": true} {
 		t.Run(name, func(t *testing.T) {
-			drilled(t, func(t *testing.T, d *drill) {
-				first := d.lines["acme-1"]
+			Drilled(t, func(t *testing.T, d *Drill) {
+				first := d.Lines["acme-1"]
 				if opened {
 					first.Next("open")
 				} else {
-					first.fails(tellsOther)
+					first.Fails(TellsOther)
 				}
-				d.pay(t, 1, 1)
-				id := d.ids[0]
+				d.Pay(t, 1, 1)
+				id := d.IDs[0]
 				for range 2 {
-					first.fails(tellsOther)
-					d.pass(t, 6*time.Minute)
-					first.fails(gateway)
-					d.pass(t, 6*time.Minute)
+					first.Fails(TellsOther)
+					d.Pass(t, 6*time.Minute)
+					first.Fails(Gateway)
+					d.Pass(t, 6*time.Minute)
 				}
-				first.fails(tellsOther)
-				d.pass(t, 6*time.Minute)
-				if got := d.live.status(t, id); got != name {
+				first.Fails(TellsOther)
+				d.Pass(t, 6*time.Minute)
+				if got := d.Live.Status(t, id); got != name {
 					t.Fatalf("within its window the payment is %s, want %s", got, name)
 				}
 				for range 3 {
-					d.pass(t, 31*24*time.Hour)
+					d.Pass(t, 31*24*time.Hour)
 				}
-				r := d.live.get(t, "/payments/"+id)
-				if got := r.text(t, "status"); got != "failed" && got != "expired" || r.text(t, "failure.code") != "amount_mismatch" {
+				r := d.Live.Get(t, "/payments/"+id)
+				if got := r.Text(t, "status"); got != "failed" && got != "expired" || r.Text(t, "failure.code") != "amount_mismatch" {
 					t.Errorf("after 93 days it is %s", r)
 				}
 				story, err := d.App.Story(ctx, id)
-				must(t, err)
+				Must(t, err)
 				if strings.Count(story, "mismatched acme-1/answer/") != 1 {
 					t.Errorf("the story tells the other amount otherwise than once:\n%s", story)
 				}
@@ -56,34 +56,34 @@ func TestOtherAmountAroundATimeoutEnds(t *testing.T) {
 func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 	for away, want := range map[time.Duration]string{2 * time.Minute: "completed", 47 * time.Hour: "completed", 10 * 24 * time.Hour: "expired"} {
 		t.Run(away.String(), func(t *testing.T) {
-			drilled(t, func(t *testing.T, d *drill) {
-				first := d.lines["acme-1"]
+			Drilled(t, func(t *testing.T, d *Drill) {
+				first := d.Lines["acme-1"]
 				first.Next("open")
-				d.pay(t, 1, 1)
-				id := d.ids[0]
-				expires := d.expires(t, id)
-				d.clock.advance(expires.Sub(d.clock.now()) - time.Minute)
+				d.Pay(t, 1, 1)
+				id := d.IDs[0]
+				expires := d.Expires(t, id)
+				d.Clock.Advance(expires.Sub(d.Clock.Now()) - time.Minute)
 				first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
-				first.fails(gateway)
-				asked := first.asked.Load()
-				for end := d.clock.now().Add(away); d.clock.now().Before(end); {
-					d.pass(t, min(time.Hour, away))
+				first.Fails(Gateway)
+				asked := first.QuestionsAsked.Load()
+				for end := d.Clock.Now().Add(away); d.Clock.Now().Before(end); {
+					d.Pass(t, min(time.Hour, away))
 				}
-				if asked := first.asked.Load() - asked; asked < 1 || asked > 90 {
+				if asked := first.QuestionsAsked.Load() - asked; asked < 1 || asked > 90 {
 					t.Errorf("while it was away it was asked %d times", asked)
 				}
-				first.fails(nil)
+				first.Fails(nil)
 				for range 30 {
-					d.pass(t, 24*time.Hour)
+					d.Pass(t, 24*time.Hour)
 				}
-				if got := d.live.status(t, id); got != want {
+				if got := d.Live.Status(t, id); got != want {
 					t.Errorf("the payment is %s, want %s", got, want)
 				}
 				inquiries := 0
 				if want == "expired" { // so the money is late
 					inquiries = 1
 				}
-				d.audit(t, inquiries)
+				d.Audit(t, inquiries)
 			})
 		})
 	}
@@ -92,35 +92,35 @@ func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 // What expired with a good answer is asked about for some days: the shopper may have
 // paid at the last moment, and nobody may have told us.
 func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first := d.lines["acme-1"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first := d.Lines["acme-1"]
 		first.Next("open")
-		d.pay(t, 1, 1)
-		id := d.ids[0]
-		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		d.Pay(t, 1, 1)
+		id := d.IDs[0]
+		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodDelete { // it cannot be cancelled
-				gateway(w, r, next)
+				Gateway(w, r, next)
 				return
 			}
 			next.ServeHTTP(w, r)
 		})
-		d.clock.advance(d.expires(t, id).Sub(d.clock.now()))
-		d.pass(t, time.Minute)
-		if got := d.live.status(t, id); got != "expired" {
+		d.Clock.Advance(d.Expires(t, id).Sub(d.Clock.Now()))
+		d.Pass(t, time.Minute)
+		if got := d.Live.Status(t, id); got != "expired" {
 			t.Fatalf("the payment is %s, want expired", got)
 		}
-		d.pass(t, 2*time.Hour) // nothing yet
+		d.Pass(t, 2*time.Hour) // nothing yet
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
-		asked := first.asked.Load()
+		asked := first.QuestionsAsked.Load()
 		for range 40 {
-			d.pass(t, 24*time.Hour)
+			d.Pass(t, 24*time.Hour)
 		}
-		if n := first.asked.Load() - asked; n < 1 || n > 2 {
+		if n := first.QuestionsAsked.Load() - asked; n < 1 || n > 2 {
 			t.Errorf("it was asked %d times after the money was there, want once", n)
 		}
-		d.audit(t, 1)
-		r := d.live.get(t, "/payments/"+id)
-		if r.text(t, "status") != "expired" || r.text(t, "attention.code") != "late_payment" || !strings.HasPrefix(r.text(t, "attention.claimId"), "CLM-") {
+		d.Audit(t, 1)
+		r := d.Live.Get(t, "/payments/"+id)
+		if r.Text(t, "status") != "expired" || r.Text(t, "attention.code") != "late_payment" || !strings.HasPrefix(r.Text(t, "attention.claimId"), "CLM-") {
 			t.Errorf("the payment tells nothing of its money: %s", r)
 		}
 	})
@@ -128,58 +128,58 @@ func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 
 // A payment whose provider never has anything to tell of it is let go at last.
 func TestExpiredPaymentIsLetGo(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first := d.lines["acme-1"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first := d.Lines["acme-1"]
 		first.Next("open")
-		d.pay(t, 1, 1)
-		d.clock.advance(d.expires(t, d.ids[0]).Sub(d.clock.now()))
-		d.pass(t, time.Minute)
-		asked := first.asked.Load()
+		d.Pay(t, 1, 1)
+		d.Clock.Advance(d.Expires(t, d.IDs[0]).Sub(d.Clock.Now()))
+		d.Pass(t, time.Minute)
+		asked := first.QuestionsAsked.Load()
 		for range 24 {
-			d.pass(t, time.Hour)
+			d.Pass(t, time.Hour)
 		}
 		for range 60 {
-			d.pass(t, 24*time.Hour)
+			d.Pass(t, 24*time.Hour)
 		}
-		if n := first.asked.Load() - asked; n != 5 {
+		if n := first.QuestionsAsked.Load() - asked; n != 5 {
 			t.Errorf("after its end it was asked about %d times, want 5", n)
 		}
-		d.clean(t)
+		d.Clean(t)
 	})
 }
 
 // An outcome that nobody knows is asked about at longer and longer intervals.
 func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first := d.lines["acme-1"]
-		first.fails(cutsAfter)
-		d.pay(t, 1, 1)
-		first.fails(gateway)
-		asked := first.asked.Load()
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first := d.Lines["acme-1"]
+		first.Fails(CutsAfter)
+		d.Pay(t, 1, 1)
+		first.Fails(Gateway)
+		asked := first.QuestionsAsked.Load()
 		for range 48 {
-			d.pass(t, time.Hour/2)
+			d.Pass(t, time.Hour/2)
 		}
-		if n := first.asked.Load() - asked; n < 20 || n > 34 {
+		if n := first.QuestionsAsked.Load() - asked; n < 20 || n > 34 {
 			t.Errorf("on the first day it was asked about %d times", n)
 		}
-		asked = first.asked.Load()
+		asked = first.QuestionsAsked.Load()
 		for range 24 * 4 {
-			d.pass(t, time.Hour)
+			d.Pass(t, time.Hour)
 		}
-		if n := first.asked.Load() - asked; n < 12 || n > 30 {
+		if n := first.QuestionsAsked.Load() - asked; n < 12 || n > 30 {
 			t.Errorf("in the four days after that it was asked about %d times", n)
 		}
-		first.fails(nil)
-		d.pass(t, 7*time.Hour)
-		d.all(t)
+		first.Fails(nil)
+		d.Pass(t, 7*time.Hour)
+		allCompleted(t, d)
 	})
 }
 
-// expires is the shopper's deadline.
-func (d *drill) expires(t *testing.T, id string) time.Time {
+// Expires is the shopper's deadline.
+func (d *Drill) Expires(t *testing.T, id string) time.Time {
 	t.Helper()
 	shown, err := d.App.Sessions.Shown(ctx, id)
-	must(t, err)
+	Must(t, err)
 	if shown.Status != pay.Pending {
 		t.Fatalf("the payment is %s, want pending", shown.Status)
 	}

@@ -19,25 +19,25 @@ import (
 const day = 24 * time.Hour
 
 // forgetAll erases what is kept no longer, as the loop does before it rests.
-func (s *service) forgetAll(t *testing.T) {
+func forgetAll(t *testing.T, s *Instance) {
 	t.Helper()
 	for {
 		n, err := s.App.Privacy.Forget(ctx)
-		must(t, err)
+		Must(t, err)
 		if n == 0 {
 			return
 		}
 	}
 }
 
-// clear counts the rows that hold one of the words in plain text, by table.
-func (s *service) clear(t *testing.T, words ...string) (found map[string]int) {
+// countPlain counts the rows that hold one of the words in plain text, by table.
+func countPlain(t *testing.T, s *Instance, words ...string) (found map[string]int) {
 	t.Helper()
 	found = map[string]int{}
 	seen := map[string]bool{}
-	query, closeDB := s.open(t)
+	query, closeDB := s.Open(t)
 	defer closeDB()
-	for _, row := range query(columnsOf[strings.HasPrefix(s.database, "postgres")]) {
+	for _, row := range query(columnsOf[strings.HasPrefix(s.Database, "postgres")]) {
 		table, _, _ := strings.Cut(row, "\x1f")
 		if seen[table] {
 			continue
@@ -59,28 +59,28 @@ func (s *service) clear(t *testing.T, words ...string) (found map[string]int) {
 func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
-		o := s.shop(t)
-		defer s.log.mute()
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
+		o := s.NewShop(t)
+		defer s.Log.Mute()
 		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
 		var shoppers sync.WaitGroup
 		for range 10 { // a page, of which commits carry many
 			shoppers.Go(func() {
 				for range 50 {
-					o.create(t, body)
+					o.Create(t, body)
 				}
 			})
 		}
 		shoppers.Wait()
-		s.clock.advance(101 * day)
-		s.forgetAll(t)
-		if left := s.clear(t, "ines@mail.example"); left["payments"] != 0 {
+		s.Clock.Advance(101 * day)
+		forgetAll(t, s)
+		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
 			t.Fatalf("the first round left %v", left)
 		}
-		o.create(t, body)
-		s.clock.advance(101 * day) // a new round begins
-		s.forgetAll(t)
-		if left := s.clear(t, "ines@mail.example"); left["payments"] != 0 {
+		o.Create(t, body)
+		s.Clock.Advance(101 * day) // a new round begins
+		forgetAll(t, s)
+		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
 			t.Errorf("a payment is 101 days old, its shopper is kept 100, the loop went to rest: %v", left)
 		}
 	})
@@ -88,32 +88,32 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 
 // Words that are also words of the event's own stay where they are such.
 func TestErasingLeavesTheFormOfEvents(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		defer s.log.mute()
-		in := s.receive(t)
-		hook := o.subscribe(t, in.URL, `"*"`).text(t, "id")
-		p := o.create(t, `{"amount":20,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
-		o.refund(t, p, `{"amount":5,"reason":"refunded"}`).want(t, http.StatusOK)
-		eventually(t, "the refund is made", func() bool { return o.claims(t, p) == "approved" })
-		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
-		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).want(t, http.StatusOK)
-		claim := o.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		in := s.Receive(t)
+		hook := o.Subscribe(t, in.URL, `"*"`).Text(t, "id")
+		p := o.Create(t, `{"amount":20,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		o.Refund(t, p, `{"amount":5,"reason":"refunded"}`).Want(t, http.StatusOK)
+		Eventually(t, "the refund is made", func() bool { return o.Claims(t, p) == "approved" })
+		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		s.Notify(t, "sandbox-1", Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
 		for _, w := range []string{"claim.resolved", "chargeback", d} {
-			o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+w+`"}`).want(t, http.StatusCreated)
+			o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+w+`"}`).Want(t, http.StatusCreated)
 		}
-		o.rule(t, d, "won")
-		eventually(t, "all is told", func() bool { return strings.Count(types(in.deliveries()), "claim.resolved") == 2 })
+		RuleClaim(t, o, d, "won")
+		Eventually(t, "all is told", func() bool { return strings.Count(Types(in.Deliveries()), "claim.resolved") == 2 })
 		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
-		must(t, err)
+		Must(t, err)
 		for _, event := range []string{"payment.refunded", "claim.resolved"} {
-			log := o.get(t, "/webhooks/"+hook+"/deliveries?event="+event).want(t, http.StatusOK)
+			log := o.Get(t, "/webhooks/"+hook+"/deliveries?event="+event).Want(t, http.StatusOK)
 			for i := range 2 {
-				v, ok := log.at(t, fmt.Sprintf("data.%d.id", i))
+				v, ok := log.At(t, fmt.Sprintf("data.%d.id", i))
 				if !ok {
 					continue
 				}
-				payload := string(o.get(t, fmt.Sprintf("/webhooks/%s/deliveries/%v", hook, v)).want(t, http.StatusOK).body)
+				payload := string(o.Get(t, fmt.Sprintf("/webhooks/%s/deliveries/%v", hook, v)).Want(t, http.StatusOK).Body)
 				for _, field := range []string{"type", "status", "id", "transactionId"} {
 					if strings.Contains(payload, `"`+field+`":"[erased]"`) {
 						t.Errorf("an event %s has %s [erased]", event, field)
@@ -121,89 +121,89 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 				}
 			}
 		}
-		s.clean(t)
+		s.Clean(t)
 	})
 }
 
 // A dispute that comes after the shopper was erased has words again, which go, too.
 func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		defer s.log.mute()
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
-		d := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
 		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
-		must(t, err)
-		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).want(t, http.StatusOK)
-		claim := o.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
-		o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).want(t, http.StatusCreated)
-		o.rule(t, d, "won")
+		Must(t, err)
+		s.Notify(t, "sandbox-1", Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
+		o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).Want(t, http.StatusCreated)
+		RuleClaim(t, o, d, "won")
 		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
-		must(t, err)
-		if c := o.get(t, "/claims/"+claim).text(t, "evidence.0.text"); c != "[erased]" {
+		Must(t, err)
+		if c := o.Get(t, "/claims/"+claim).Text(t, "evidence.0.text"); c != "[erased]" {
 			t.Errorf("the command says erased %v, kept %v; the evidence is %q", done.Payments, done.Kept, c)
 		}
 		list, err := s.App.Notices.Notifications(ctx, d, 100)
-		must(t, err)
+		Must(t, err)
 		for _, n := range list {
 			if strings.Contains(string(n.Body), "Ines") {
 				t.Errorf("notification %s has %s", n.ID, n.Body)
 			}
 		}
-		s.clean(t)
+		s.Clean(t)
 	})
 }
 
 // Every table after an erasure of everything: also what operators wrote, and what endpoints said.
 func TestNothingOfAShopperIsLeft(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		echo := s.receive(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		echo := s.Receive(t)
 		p := sells(t, s)
-		defer s.log.mute()
-		echo.answers(func(w http.ResponseWriter, r *http.Request) {
+		defer s.Log.Mute()
+		echo.Answers(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
-			_, _ = w.Write(echo.deliveries()[len(echo.deliveries())-1].body)
+			_, _ = w.Write(echo.Deliveries()[len(echo.Deliveries())-1].Body)
 		})
-		p.subscribe(t, echo.URL, `"*"`)
+		p.Subscribe(t, echo.URL, `"*"`)
 		// another dispute, ended by the operator with a note
-		d := p.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?who=ines"}`)
-		s.notify(t, "sandbox-1", note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).want(t, http.StatusOK)
-		claim := p.get(t, "/claims?transactionId="+d).text(t, "data.0.id")
-		p.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).want(t, http.StatusCreated)
+		d := p.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?who=ines"}`)
+		s.Notify(t, "sandbox-1", Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := p.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
+		p.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).Want(t, http.StatusCreated)
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "spoke with "+inesName)
-		must(t, err)
-		eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(types(echo.deliveries())), "claim.resolved") })
-		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
-		s.over(t, p.pending)
+		Must(t, err)
+		Eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(Types(echo.Deliveries())), "claim.resolved") })
+		p.Simulate(t, p.pending, "expired").Want(t, http.StatusOK)
+		awaitLetGo(t, s, p.pending)
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
-		must(t, err)
+		Must(t, err)
 		if len(done.Kept) > 0 {
 			t.Errorf("kept: %v", done.Kept)
 		}
-		if left := s.clear(t, inesMail, inesName, inesWords, "who=ines", "who%3Dines", "529.982", "52998224725"); len(left) > 0 {
+		if left := countPlain(t, s, inesMail, inesName, inesWords, "who=ines", "who%3Dines", "529.982", "52998224725"); len(left) > 0 {
 			t.Errorf("left in the clear: %v", left)
 		}
-		left := s.traces(t, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982")
+		left := traces(t, s, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982")
 		if len(left) > 0 {
 			t.Errorf("left sealed: %v", left)
 		}
 		for _, id := range []string{p.paid, p.disputed, p.refunded, p.pending, d} {
 			story, err := s.App.Story(ctx, id)
-			must(t, err)
+			Must(t, err)
 			if strings.Contains(story, inesName) {
 				t.Errorf("the story of %s:\n%s", id, story)
 			}
 		}
-		s.clean(t)
+		s.Clean(t)
 	})
 }
 
 // A text that nobody can open does not keep a shopper from being erased.
 func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		p := sells(t, s)
-		defer s.log.mute()
-		exec, closeDB := s.exec(t)
+		defer s.Log.Mute()
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
@@ -215,68 +215,68 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 
 // Operators erase at once while money moves.
 func TestErasuresRaceWithMoney(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		defer s.log.mute()
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		for range 6 {
-			p := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`"}`)
+			p := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`"}`)
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
 					_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
-					must(t, err)
+					Must(t, err)
 				})
 			}
-			all.Go(func() { o.refund(t, p, `{"amount":5,"reason":"`+inesWhy+`"}`) })
-			all.Go(func() { s.notify(t, "sandbox-1", note(p, `"status":"disputed","reason":"fraudulent"`)) })
+			all.Go(func() { o.Refund(t, p, `{"amount":5,"reason":"`+inesWhy+`"}`) })
+			all.Go(func() { s.Notify(t, "sandbox-1", Note(p, `"status":"disputed","reason":"fraudulent"`)) })
 			all.Wait()
-			eventually(t, "erased", func() bool {
+			Eventually(t, "erased", func() bool {
 				done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
-				must(t, err)
+				Must(t, err)
 				if len(done.Kept) > 0 {
-					o.rule(t, p, "won")
+					RuleClaim(t, o, p, "won")
 				}
 				return len(done.Kept) == 0
 			})
 		}
-		s.clean(t)
+		s.Clean(t)
 	})
 }
 
 // What is asked again after an erasure brings nothing back, and fails nowhere.
 func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		defer s.log.mute()
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		body := `{"amount":100,"paymentMethodId":"sbx_card","hostedCheckout":true,"userEmail":"` + inesMail + `","userName":"` + inesName + `","returnUrl":"https://shop.example/x?who=ines"}`
-		first := o.post(t, "/payments", body, "Idempotency-Key: k1").want(t, http.StatusCreated)
-		p := first.text(t, "transactionId")
-		n := note(p, `"status":"paid","amount":"100","currency":"USD","payer":{"name":"`+inesName+`"}`)
-		s.notify(t, "sandbox-1", n).want(t, http.StatusOK)
-		s.rate(t, "MXN 18.35")
-		failing := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
-		o.simulate(t, failing, "failed")
+		first := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
+		p := first.Text(t, "transactionId")
+		n := Note(p, `"status":"paid","amount":"100","currency":"USD","payer":{"name":"`+inesName+`"}`)
+		s.Notify(t, "sandbox-1", n).Want(t, http.StatusOK)
+		s.Rate(t, "MXN 18.35")
+		failing := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
+		o.Simulate(t, failing, "failed")
 		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
-		must(t, err)
-		s.notify(t, "sandbox-1", n).want(t, http.StatusOK)
+		Must(t, err)
+		s.Notify(t, "sandbox-1", n).Want(t, http.StatusOK)
 		list, err := s.App.Notices.Notifications(ctx, p, 100)
-		must(t, err)
+		Must(t, err)
 		for _, r := range list {
 			if strings.Contains(string(r.Body), inesName) {
 				t.Errorf("the repeated notification brought it back: %s", r.Body)
 			}
 		}
-		again := o.post(t, "/payments", body, "Idempotency-Key: k1").want(t, http.StatusCreated)
-		if again.text(t, "transactionId") != p {
+		again := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
+		if again.Text(t, "transactionId") != p {
 			t.Errorf("the repeat made another payment: %s", again)
 		}
 		for _, id := range []string{p, failing} {
 			for _, path := range []string{"/c/", "/pay/", "/checkout/"} {
-				r := s.send(t, request{method: http.MethodGet, path: path + id})
-				if r.status >= 500 {
-					t.Errorf("%s%s: %d", path, id, r.status)
+				r := s.Send(t, Request{Method: http.MethodGet, Path: path + id})
+				if r.Status >= 500 {
+					t.Errorf("%s%s: %d", path, id, r.Status)
 				}
 			}
 			if _, err := s.App.Providers.Explain(ctx, id); err != nil {
@@ -287,8 +287,8 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 			}
 		}
 		_, err = s.App.Sessions.RetryPayment(ctx, failing)
-		must(t, err)
-		s.clean(t)
+		Must(t, err)
+		s.Clean(t)
 	})
 }
 
@@ -299,13 +299,13 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	keep := func(c *daemon.Config) {
 		c.Retention = privacy.Retention{Notifications: 10 * day, Shoppers: 10 * day, Addresses: 10 * day}
 	}
-	one, two := startWith(t, database, &clock{}, keep), startWith(t, database, &clock{}, keep)
-	exec, closeDB := one.exec(t)
+	one, two := StartWith(t, database, &Clock{}, keep), StartWith(t, database, &Clock{}, keep)
+	exec, closeDB := one.Exec(t)
 	defer closeDB()
 	exec(`INSERT INTO receipts (id, account, payment, verdict, body, at) SELECT 'x/' || md5(g::text), 'x', '', 'ignored', 'body', (random() * 1000000)::bigint FROM generate_series(1, 20000) AS g`)
 	exec(`INSERT INTO key_uses (id, version, key_id, address, first_at, last_at) SELECT md5(g::text), 1, 'k', 'a', 1, (random() * 1000000)::bigint FROM generate_series(1, 5000) AS g`)
 	var all sync.WaitGroup
-	for _, s := range []*service{one, two, one, two} {
+	for _, s := range []*Instance{one, two, one, two} {
 		all.Go(func() {
 			for {
 				n, err := s.App.Privacy.Forget(ctx)
@@ -324,26 +324,26 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 
 // Money that comes after an erasure is found and given back.
 func TestLateMoneyAfterAnErasure(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		defer s.log.mute()
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
-		s.rate(t, "MXN 18.35")
-		p := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
-		o.simulate(t, p, "expired").want(t, http.StatusOK)
-		s.over(t, p)
+		s.Rate(t, "MXN 18.35")
+		p := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
+		o.Simulate(t, p, "expired").Want(t, http.StatusOK)
+		awaitLetGo(t, s, p)
 		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
-		must(t, err)
+		Must(t, err)
 		if len(done.Payments) != 1 {
 			t.Fatalf("%+v", done)
 		}
-		s.notify(t, "sandbox-1", note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).want(t, http.StatusOK)
-		s.clean(t)
-		claim := o.get(t, "/claims?transactionId="+p).text(t, "data.0.id")
+		s.Notify(t, "sandbox-1", Note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Clean(t)
+		claim := o.Get(t, "/claims?transactionId="+p).Text(t, "data.0.id")
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
-		must(t, err)
-		eventually(t, "it is over", func() bool { return o.claimStatus(t, claim) == "approved" })
-		s.clean(t)
+		Must(t, err)
+		Eventually(t, "it is over", func() bool { return ClaimStatus(t, o, claim) == "approved" })
+		s.Clean(t)
 	})
 }
 
@@ -351,32 +351,32 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
-		defer s.log.mute()
-		bad, good := s.shop(t), s.shop(t)
-		p := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"x@mail.example"}`)
-		good.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
-		exec, closeDB := s.exec(t)
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
+		defer s.Log.Mute()
+		bad, good := s.NewShop(t), s.NewShop(t)
+		p := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"x@mail.example"}`)
+		good.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		var doc string
-		query, closeQuery := s.open(t)
+		query, closeQuery := s.Open(t)
 		doc = query("SELECT doc FROM payments WHERE id = '" + p + "'")[0]
 		closeQuery()
 		exec("UPDATE payments SET doc = '{' WHERE id = $1", p)
 		defer exec("UPDATE payments SET doc = $1 WHERE id = $2", doc, p)
-		s.clock.advance(101 * day)
+		s.Clock.Advance(101 * day)
 		_, err := s.App.Privacy.Forget(ctx)
-		if left := s.clear(t, inesMail); len(left) > 0 {
+		if left := countPlain(t, s, inesMail); len(left) > 0 {
 			t.Errorf("another merchant's shopper is not erased (%v): %v", left, err)
 		}
 		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
-		again := bad.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		again := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
 		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v, %v", found.Payments, err)
 		}
-		bad.post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).want(t, http.StatusOK)
-		query, closeQuery = s.open(t)
+		bad.Post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).Want(t, http.StatusOK)
+		query, closeQuery = s.Open(t)
 		claim := query("SELECT doc FROM claims WHERE payment = '" + again + "'")[0]
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
@@ -395,17 +395,17 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Notifications: 10 * day} })
-		defer s.log.mute()
-		s.rate(t, "MXN 18.35")
-		o := s.shop(t)
-		p := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.notify(t, "sandbox-1", note(p, `"status":"paid","amount":"1","currency":"MXN"`)).want(t, http.StatusOK)
-		s.clock.advance(11 * day)
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Notifications: 10 * day} })
+		defer s.Log.Mute()
+		s.Rate(t, "MXN 18.35")
+		o := s.NewShop(t)
+		p := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Notify(t, "sandbox-1", Note(p, `"status":"paid","amount":"1","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Clock.Advance(11 * day)
 		_, err := s.App.Privacy.Forget(ctx)
-		must(t, err)
+		Must(t, err)
 		list, err := s.App.Notices.Notifications(ctx, p, 100)
-		must(t, err)
+		Must(t, err)
 		for _, n := range list {
 			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
 				_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: p}, true)
@@ -419,23 +419,23 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 func TestDormantKeyIsToldOf(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Addresses: 20 * day} })
-		o := s.shop(t)
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Addresses: 20 * day} })
+		o := s.NewShop(t)
 		from := func(address string) {
 			t.Helper()
-			c := s.dialFrom(t, address)
+			c := dialFrom(t, s, address)
 			defer c.Close()
-			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", apiPath, o.credential)
-			must(t, err)
+			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", APIPath, o.Credential)
+			Must(t, err)
 			status(t, c)
-			must(t, s.App.Access.WriteKeyUses(ctx))
+			Must(t, s.App.Access.WriteKeyUses(ctx))
 		}
 		from("127.0.0.1")
-		s.clock.advance(21 * day)
-		s.forgetAll(t)
+		s.Clock.Advance(21 * day)
+		forgetAll(t, s)
 		from("127.0.0.66")
 		told := false
-		for _, e := range o.acts(t) {
+		for _, e := range AuditActs(t, o) {
 			told = told || e.Act == audit.KeyUsedAnew
 		}
 		if !told {
@@ -446,13 +446,13 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 
 // Who types it twice ends no other key that is shown alike.
 func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		mine, other := s.shop(t), s.shop(t)
-		exec, closeDB := s.exec(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		mine, other := s.NewShop(t), s.NewShop(t)
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
 		_, err := s.App.Keys.Revoke(ctx, preview)
-		must(t, err)
+		Must(t, err)
 		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // chance: 1 in 16 million a pair
 		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
 		_, err = s.App.Keys.Revoke(ctx, preview) // typed again

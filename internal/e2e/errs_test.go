@@ -17,8 +17,8 @@ import (
 
 // erring is a shopper at a link, in a browser.
 type erring struct {
-	*service
-	o    shop
+	*Instance
+	o    Client
 	link string // of the shop, with its host
 	tab  context.Context
 	bare bool // without scripts: then Back may show a page from the browser's memory
@@ -27,23 +27,23 @@ type erring struct {
 // opens opens the shopper's link in a tab.
 func (e erring) opens(t *testing.T, tab context.Context) {
 	t.Helper()
-	must(t, chromedp.Do(tab, chromedp.Navigate(e.link)))
+	Must(t, chromedp.Do(tab, chromedp.Navigate(e.link)))
 }
 
 // chooses takes a method that asks for nothing, or Pix with a number.
 func (e erring) chooses(t *testing.T, tab context.Context, method, number, then string) {
 	t.Helper()
-	must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-`+method+`"]`)))
+	Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-`+method+`"]`)))
 	if number != "" {
-		must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-`+method), chromedp.SetValue(`#d-`+method, number)))
+		Must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-`+method), chromedp.SetValue(`#d-`+method, number)))
 	}
-	must(t, chromedp.Do(tab, chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(then)))
+	Must(t, chromedp.Do(tab, chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(then)))
 }
 
 // changes presses the button that calls the payment off.
 func changes(t *testing.T, tab context.Context) {
 	t.Helper()
-	soon, cancel := context.WithTimeout(tab, patience)
+	soon, cancel := context.WithTimeout(tab, Patience)
 	defer cancel()
 	if err := chromedp.Do(soon, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")); err != nil {
 		text, other := chromedp.Run(tab, chromedp.Text("body"))
@@ -54,14 +54,14 @@ func changes(t *testing.T, tab context.Context) {
 // back goes back as the button of the browser does, and waits for something.
 func back(t *testing.T, tab context.Context, then string) {
 	t.Helper()
-	must(t, chromedp.Do(tab, chromedp.NavigateBack(), chromedp.WaitVisible(then)))
+	Must(t, chromedp.Do(tab, chromedp.NavigateBack(), chromedp.WaitVisible(then)))
 }
 
 // path is where a tab is.
 func path(t *testing.T, tab context.Context) string {
 	t.Helper()
 	p, err := chromedp.Run(tab, chromedp.Evaluate[string](`location.pathname`))
-	must(t, err)
+	Must(t, err)
 	return p
 }
 
@@ -69,7 +69,7 @@ func path(t *testing.T, tab context.Context) string {
 func ends(t *testing.T, tab context.Context, has string, not ...string) {
 	t.Helper()
 	text, err := chromedp.Run(tab, chromedp.Text("main"))
-	must(t, err)
+	Must(t, err)
 	if !strings.Contains(text, has) {
 		t.Errorf("at the end the page does not say %q:\n%s", has, text)
 	}
@@ -83,7 +83,7 @@ func ends(t *testing.T, tab context.Context, has string, not ...string) {
 // paysAt plays the simulated bank for the payment that a tab shows.
 func (e erring) paysAt(t *testing.T, tab context.Context, action string) {
 	t.Helper()
-	e.atBank(t, strings.TrimPrefix(path(t, tab), "/pay/"), action)
+	e.AtBank(t, strings.TrimPrefix(path(t, tab), "/pay/"), action)
 }
 
 const (
@@ -102,9 +102,9 @@ func TestShopperWhoErrs(t *testing.T) {
 		"a wrong document": {true, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", wrongCPF, "#problem")
-			must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible("#problem"))) // and nothing is asked
+			Must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible("#problem"))) // and nothing is asked
 			typed, err := chromedp.Run(e.tab, chromedp.Value(`#d-sbx_pix`))
-			if must(t, err); typed != wrongCPF {
+			if Must(t, err); typed != wrongCPF {
 				t.Errorf("what was typed is %q", typed)
 			}
 			ends(t, e.tab, "This is not a valid CPF")
@@ -122,9 +122,9 @@ func TestShopperWhoErrs(t *testing.T) {
 		"a reload": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
-			must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible(".qr")))
+			Must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible(".qr")))
 			e.paysAt(t, e.tab, "pay")
-			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".paid"), chromedp.Reload(), chromedp.WaitVisible(".paid")))
+			Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".paid"), chromedp.Reload(), chromedp.WaitVisible(".paid")))
 		}, "1", map[string]string{"completed": "1"}},
 		"a second tab": {false, func(t *testing.T, e erring) {
 			second := browser(t)
@@ -135,31 +135,31 @@ func TestShopperWhoErrs(t *testing.T) {
 			ends(t, second, "You had chosen this way to pay before")
 			changes(t, second)
 			e.chooses(t, second, "sbx_cash", "", ".bars")
-			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".changed"))) // by itself
+			Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".changed"))) // by itself
 			ends(t, e.tab, "Do not use its code", "Scan the code")
 		}, "2", map[string]string{"pending": "1", "failed": "1"}},
 		"a closed tab": {true, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
 			e.paysAt(t, e.tab, "pay")
-			must(t, chromedp.Do(e.tab, chromedp.Navigate("about:blank")))
+			Must(t, chromedp.Do(e.tab, chromedp.Navigate("about:blank")))
 			later := browser(t)
 			e.opens(t, later)
-			must(t, chromedp.Do(later, chromedp.WaitVisible(".paid")))
+			Must(t, chromedp.Do(later, chromedp.WaitVisible(".paid")))
 			ends(t, later, "Payment received", "Continue")
 		}, "1", map[string]string{"completed": "1"}},
 		"late": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_cash", "", ".bars")
 			e.paysAt(t, e.tab, "late")
-			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".late")))
+			Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".late")))
 			ends(t, e.tab, "came after the deadline", "not been charged", "Start again", "Choose another way")
 		}, "1", map[string]string{"expired": "1"}},
 		"a wrong amount": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_cash", "", ".bars")
 			e.paysAt(t, e.tab, "wrong_amount")
-			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".other_amount")))
+			Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".other_amount")))
 			ends(t, e.tab, "do not pay again", "not been charged", "Choose another way")
 		}, "1", map[string]string{"pending": "1"}},
 		"another mind": {true, func(t *testing.T, e erring) {
@@ -171,9 +171,9 @@ func TestShopperWhoErrs(t *testing.T) {
 			if !e.bare {
 				back(t, e.tab, ".bars") // over the choice, which is made
 			}
-			must(t, chromedp.Do(e.tab, chromedp.Navigate(e.link), chromedp.WaitVisible(".bars")))
+			Must(t, chromedp.Do(e.tab, chromedp.Navigate(e.link), chromedp.WaitVisible(".bars")))
 			e.paysAt(t, e.tab, "pay")
-			must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".paid")))
+			Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".paid")))
 		}, "2", map[string]string{"completed": "1", "failed": "1"}},
 		"another mind, and back": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
@@ -181,10 +181,10 @@ func TestShopperWhoErrs(t *testing.T) {
 			changes(t, e.tab)
 			back(t, e.tab, ".changed")
 			ends(t, e.tab, "Do not use its code", "Scan the code", "not been charged")
-			must(t, chromedp.Do(e.tab, chromedp.Click(`form[action*="/again"] button`), chromedp.WaitVisible(".methods")))
+			Must(t, chromedp.Do(e.tab, chromedp.Click(`form[action*="/again"] button`), chromedp.WaitVisible(".methods")))
 		}, "1", map[string]string{"failed": "1"}},
 	}
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		for name, c := range cases {
 			for _, scripts := range []bool{true, false} {
 				if !scripts && !c.bare {
@@ -192,17 +192,17 @@ func TestShopperWhoErrs(t *testing.T) {
 				}
 				t.Run(name+map[bool]string{true: "", false: ", without scripts"}[scripts], func(t *testing.T) {
 					t.Parallel()
-					o := s.shop(t)
-					e := erring{s, o, s.URL + o.selector(t, "") + "?lang=en", browser(t), !scripts}
+					o := s.NewShop(t)
+					e := erring{s, o, s.URL + selector(t, o, "") + "?lang=en", browser(t), !scripts}
 					if !scripts {
 						unscripted(t, e.tab)
 					}
 					c.plays(t, e)
-					if n := o.total(t, nil); n != c.payments {
+					if n := o.Total(t, nil); n != c.payments {
 						t.Errorf("there are %s payments, want %s", n, c.payments)
 					}
 					for status, want := range c.statuses {
-						if n := o.total(t, url.Values{"status": {status}}); n != want {
+						if n := o.Total(t, url.Values{"status": {status}}); n != want {
 							t.Errorf("%s are %s, want %s", n, status, want)
 						}
 					}
@@ -216,22 +216,22 @@ func TestShopperWhoErrs(t *testing.T) {
 func unscripted(t *testing.T, tab context.Context) {
 	t.Helper()
 	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-	must(t, err)
+	Must(t, err)
 }
 
 // A page that waits is loaded again by a browser without scripts, and has no buttons that do
 // nothing there.
 func TestPageWithoutScriptsTurnsByItself(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
 	tab := browser(t)
 	unscripted(t, tab)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting"), chromedp.WaitNotVisible(`[data-copy]`), chromedp.WaitNotVisible(`[data-print]`)))
-	o.simulate(t, id, "paid").want(t, 200)
-	must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
-	if _, page, _ := s.visit(t, "/pay/"+id); strings.Contains(page, `http-equiv="refresh"`) {
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting"), chromedp.WaitNotVisible(`[data-copy]`), chromedp.WaitNotVisible(`[data-print]`)))
+	o.Simulate(t, id, "paid").Want(t, 200)
+	Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
+	if _, page, _ := s.Visit(t, "/pay/"+id); strings.Contains(page, `http-equiv="refresh"`) {
 		t.Error("a page that nothing can change any more is loaded again and again")
 	}
 }
@@ -239,31 +239,31 @@ func TestPageWithoutScriptsTurnsByItself(t *testing.T) {
 // Where the service has no place left for one that watches, the page asks, and turns all the same.
 func TestPageThatCannotWatchAsks(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
 	for range 10 { // as many as a payment may have
 		res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
-		must(t, err)
+		Must(t, err)
 		defer res.Body.Close()
 		if res.StatusCode != http.StatusOK {
 			t.Fatalf("a stream answers %d", res.StatusCode)
 		}
 	}
 	res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
-	must(t, err)
+	Must(t, err)
 	res.Body.Close()
 	if res.StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("one stream too many answers %d", res.StatusCode)
 	}
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
-	o.simulate(t, id, "paid").want(t, 200)
-	must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
+	Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
+	o.Simulate(t, id, "paid").Want(t, 200)
+	Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
 	for query, want := range map[string]string{
 		"status=pending&state=waiting": "moved", "status=completed&state=paid": "final",
 	} {
-		if _, word, _ := s.visit(t, "/pay/"+id+"/state?"+query); word != want {
+		if _, word, _ := s.Visit(t, "/pay/"+id+"/state?"+query); word != want {
 			t.Errorf("asked with %s it says %q, want %q", query, word, want)
 		}
 	}
@@ -273,15 +273,15 @@ func TestPageThatCannotWatchAsks(t *testing.T) {
 // nothing else, and in a frame no link stays in it.
 func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	s.rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // sums in the billions
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	s.Rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // sums in the billions
 	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: tenant.Standard})
-	must(t, err)
-	o := shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}
+	Must(t, err)
+	o := Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}
 	order := strings.Repeat("ORDER7F3A", 12)
 	customer := `"customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+5511999990000"}`
 	link := func(body string) string {
-		return strings.TrimPrefix(o.post(t, "/checkout/sessions", body).want(t, http.StatusCreated).text(t, "checkoutUrl"), s.URL)
+		return strings.TrimPrefix(o.Post(t, "/checkout/sessions", body).Want(t, http.StatusCreated).Text(t, "checkoutUrl"), s.URL)
 	}
 	returns := `,"merchantOrderId":"` + order + `","returnUrl":"https://a-very-long-name-of-a-shop-that-does-not-end.shop.example/thanks"`
 	paths := map[string]string{"choice": link(`{"amount":9999.5` + returns + `,` + customer + `}`)}
@@ -290,7 +290,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 		"pix": `"amount":180.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"`, "voucher": `"amount":5.4,"paymentMethodId":"sbx_cash"`,
 		"boleto": `"amount":9,"paymentMethod":"boleto","country":"BR","documentId":"52998224725"`,
 	} {
-		id := o.create(t, `{`+body+`,"hostedCheckout":true`+returns+`}`)
+		id := o.Create(t, `{`+body+`,"hostedCheckout":true`+returns+`}`)
 		paths[name] = "/pay/" + id
 	}
 	for name, path := range paths {
@@ -298,28 +298,28 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 			t.Run(name+"-"+lang, func(t *testing.T) {
 				t.Parallel()
 				tab := browser(t)
-				must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640, chromedp.EmulateScale(2)), chromedp.Navigate(s.URL+path+"?lang="+lang), chromedp.WaitVisible("main")))
+				Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640, chromedp.EmulateScale(2)), chromedp.Navigate(s.URL+path+"?lang="+lang), chromedp.WaitVisible("main")))
 				shoot(t, tab, "narrow-"+name+"-"+lang)
 				noOverflow(t, tab)
 				if lang != "es" {
 					return
 				}
 				inside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll('a')].some((a) => a.host !== location.host && a.target !== '_top')`))
-				if must(t, err); inside {
+				if Must(t, err); inside {
 					t.Error("a link to somebody else stays in the frame")
 				}
 				if name == "choice" || name == "pse" {
 					return
 				}
 				_, err = chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-				must(t, err)
+				Must(t, err)
 				shoot(t, tab, "paper-"+name)
 				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`[...document.querySelectorAll('h1, button, .left, footer, .back, a')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML).join()`))
-				if must(t, err); seen != "" {
+				if Must(t, err); seen != "" {
 					t.Errorf("on paper there is %s", seen)
 				}
 				text, err := chromedp.Run(tab, chromedp.Text("main"))
-				if must(t, err); !strings.Contains(text, "Paga antes del") || !strings.Contains(text, order) {
+				if Must(t, err); !strings.Contains(text, "Paga antes del") || !strings.Contains(text, order) {
 					t.Errorf("on paper there is no deadline, or no order:\n%s", text)
 				}
 			})
@@ -330,18 +330,18 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 // Times are in the shopper's own zone, where a script can tell it.
 func TestTimesAreInTheShoppersZone(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
 	shown, err := s.App.Sessions.Shown(ctx, id)
-	must(t, err)
+	Must(t, err)
 	for zone, hours := range map[string]time.Duration{"America/Manaus": -4, "America/Sao_Paulo": -3} {
 		tab := browser(t)
 		_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
-		must(t, err)
-		must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=pt"), chromedp.WaitVisible("time")))
+		Must(t, err)
+		Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=pt"), chromedp.WaitVisible("time")))
 		text, err := chromedp.Run(tab, chromedp.Text("time"))
-		must(t, err)
+		Must(t, err)
 		if want := shown.Times.Expires.Add(hours * time.Hour).Format("15:04"); !strings.Contains(text, want) {
 			t.Errorf("in %s the deadline is %q, want %s", zone, text, want)
 		}

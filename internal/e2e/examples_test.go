@@ -122,16 +122,16 @@ func methodsIn(v any) (list []map[string]any) {
 // An example is something that may be seen: its times follow each other, its ids are of the right
 // kind, its sums are sums, and its payment methods are those of the sandbox.
 func TestEveryExampleIsPossible(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		sold := map[string]map[string]any{}
-		catalog, _ := s.shop(t).get(t, "/payment-methods").want(t, http.StatusOK).at(t, "methods")
+		catalog, _ := s.NewShop(t).Get(t, "/payment-methods").Want(t, http.StatusOK).At(t, "methods")
 		for _, m := range catalog.([]any) {
 			sold[m.(map[string]any)["paymentMethodId"].(string)] = m.(map[string]any)
 		}
 		keys := map[any]string{}
-		for _, m := range walkMedia(s.spec.tree, nil) {
-			where := strings.Join(m.place, " ")
-			for name, example := range s.spec.examples(m) {
+		for _, m := range walkMedia(s.Spec.Tree, nil) {
+			where := strings.Join(m.Place, " ")
+			for name, example := range s.Spec.Examples(m) {
 				for _, wrong := range impossible(example, "") {
 					t.Errorf("the example %s at %s: %s", name, where, wrong)
 				}
@@ -148,15 +148,15 @@ func TestEveryExampleIsPossible(t *testing.T) {
 					}
 				}
 			}
-			if m.node["name"] == "Idempotency-Key" {
-				key := m.node["example"]
+			if m.Node["name"] == "Idempotency-Key" {
+				key := m.Node["example"]
 				if other, again := keys[key]; again {
 					t.Errorf("%s and %s show the same Idempotency-Key, %v", other, where, key)
 				}
 				keys[key] = where
 			}
 		}
-		_, html := s.read(t, "/docs")
+		_, html := fetchPage(t, s, "/docs")
 		shown := map[string]bool{}
 		for _, m := range regexp.MustCompile(`Idempotency-Key: ([^&"]+)&#34;`).FindAllStringSubmatch(html, -1) {
 			if shown[m[1]] {
@@ -172,64 +172,64 @@ func TestEveryExampleIsPossible(t *testing.T) {
 
 // played makes what an example of a request is about, where the fixture of its path is not in the
 // state that it needs.
-var played = map[string]func(t *testing.T, o shop) string{
-	"POST /payments/{id}/refund": func(t *testing.T, o shop) string {
-		o.fund(t, false, 1_000_00)
-		return o.create(t, `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "Sandbox-Simulate: paid")
+var played = map[string]func(t *testing.T, o Client) string{
+	"POST /payments/{id}/refund": func(t *testing.T, o Client) string {
+		o.Fund(t, false, 1_000_00)
+		return o.Create(t, `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "Sandbox-Simulate: paid")
 	},
-	"POST /settlements/{id}/simulate": func(t *testing.T, o shop) string {
-		o.create(t, card)
-		o.forward(t, "49h")
-		return o.closed(t, 1).text(t, "data.0.id")
+	"POST /settlements/{id}/simulate": func(t *testing.T, o Client) string {
+		o.Create(t, Card)
+		MoveTestClock(t, o, "49h")
+		return ClosedSettlements(t, o, 1).Text(t, "data.0.id")
 	},
-	"POST /checkout/sessions/{token}/select": func(t *testing.T, o shop) string { return o.session(t, checkout) },
-	"POST /webhooks/{id}/replay": func(t *testing.T, o shop) string {
-		return o.post(t, "/webhooks", `{"events":["payment.completed"]}`).want(t, http.StatusCreated).text(t, "id")
+	"POST /checkout/sessions/{token}/select": func(t *testing.T, o Client) string { return o.Session(t, CheckoutBody) },
+	"POST /webhooks/{id}/replay": func(t *testing.T, o Client) string {
+		return o.Post(t, "/webhooks", `{"events":["payment.completed"]}`).Want(t, http.StatusCreated).Text(t, "id")
 	},
 }
 
 // Whoever sends an example gets what the document shows, and no error.
 func TestEveryExampleOfARequestIsAccepted(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		sent := 0
-		for path, item := range s.spec.paths {
+		for path, item := range s.Spec.Paths {
 			for method, operation := range item.(map[string]any) {
-				content, ok := at(operation, "requestBody.content")
+				content, ok := At(operation, "requestBody.content")
 				if !ok {
 					continue
 				}
-				m := media{node: content.(map[string]any)["application/json"].(map[string]any)}
-				for name, example := range s.spec.examples(m) {
+				m := Media{Node: content.(map[string]any)["application/json"].(map[string]any)}
+				for name, example := range s.Spec.Examples(m) {
 					sent++
-					where := strings.ToUpper(method) + " " + canonical(path)
+					where := strings.ToUpper(method) + " " + Canonical(path)
 					t.Run(strings.ToUpper(method)+path+" "+name, func(t *testing.T) {
-						o := s.shop(t)
-						o.credential = o.pair(t).text(t, "accessToken")
-						to, ids := canonical(path), map[string]string{}
-						for _, at := range pathParam.FindAllStringIndex(to, -1) {
+						o := s.NewShop(t)
+						o.Credential = Pair(t, o).Text(t, "accessToken")
+						to, ids := Canonical(path), map[string]string{}
+						for _, at := range PathParam.FindAllStringIndex(to, -1) {
 							id := ""
 							if make := played[where]; make != nil {
 								id = make(t, o)
 							} else {
-								id = fixtures[to[:at[1]]].make(t, o, ids)
+								id = Fixtures[to[:at[1]]].Make(t, o, ids)
 							}
 							ids[to[:at[1]]] = id
 							to = to[:at[0]] + id + to[at[1]:]
 						}
 						text, err := json.Marshal(example)
-						must(t, err)
+						Must(t, err)
 						body := string(text)
 						for placeholder, own := range map[string]func() string{
 							"pk_test_example-not-a-real-key": func() string { return o.Sandbox.Publishable },
 							"sk_test_example-not-a-real-key": func() string { return o.Sandbox.Secret },
-							"rt_example-not-a-real-token":    func() string { return o.as(o.Sandbox.Secret).pair(t).text(t, "refreshToken") },
-							"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6": func() string { o.fund(t, false, 1_000_00); return o.wallet(t) },
+							"rt_example-not-a-real-token":    func() string { return Pair(t, o.As(o.Sandbox.Secret)).Text(t, "refreshToken") },
+							"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6": func() string { o.Fund(t, false, 1_000_00); return o.Wallet(t) },
 						} {
 							if strings.Contains(body, placeholder) {
 								body = strings.ReplaceAll(body, placeholder, own())
 							}
 						}
-						if r := o.call(t, strings.ToUpper(method), to, body, "Content-Type: application/json"); r.status >= 300 {
+						if r := o.Call(t, strings.ToUpper(method), to, body, "Content-Type: application/json"); r.Status >= 300 {
 							t.Errorf("%s is refused: %s", body, r)
 						}
 					})
@@ -244,16 +244,16 @@ func TestEveryExampleOfARequestIsAccepted(t *testing.T) {
 
 // Every error leads to a page for people, where its code is explained.
 func TestErrorsLinkToTheirEntry(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		_, html := s.read(t, "/docs")
+	Alone(t, func(t *testing.T, s *Instance) {
+		_, html := fetchPage(t, s, "/docs")
 		listed := map[string]bool{} // by an endpoint
-		for _, item := range s.spec.paths {
+		for _, item := range s.Spec.Paths {
 			for _, operation := range item.(map[string]any) {
-				responses, _ := at(operation, "responses")
+				responses, _ := At(operation, "responses")
 				for _, response := range responses.(map[string]any) {
 					node := response.(map[string]any)
 					if ref, ok := node["$ref"].(string); ok {
-						node, _ = s.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+						node, _ = s.Spec.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 					}
 					codes, _ := node["x-error-codes"].([]any)
 					for _, code := range codes {
@@ -262,7 +262,7 @@ func TestErrorsLinkToTheirEntry(t *testing.T) {
 				}
 			}
 		}
-		for _, entry := range s.spec.tree["x-error-codes"].([]any) {
+		for _, entry := range s.Spec.Tree["x-error-codes"].([]any) {
 			e := entry.(map[string]any)
 			code := e["code"].(string)
 			_, row, found := strings.Cut(html, `<tr id="error-`+code+`">`)
@@ -277,18 +277,18 @@ func TestErrorsLinkToTheirEntry(t *testing.T) {
 			if !strings.Contains(stdhtml.UnescapeString(row), note) || strings.Contains(row, `class="by"`) != listed[code] {
 				t.Errorf("the page's entry of %s does not say who returns it: %s", code, row)
 			}
-			if sample, ok := at(s.spec.tree, "components.examples."+code+".value.error.details.helpUrl"); listed[code] && code != "kyc_required" && (!ok || sample != "https://pay.example.com/docs#error-"+code) {
+			if sample, ok := At(s.Spec.Tree, "components.examples."+code+".value.error.details.helpUrl"); listed[code] && code != "kyc_required" && (!ok || sample != "https://pay.example.com/docs#error-"+code) {
 				t.Errorf("the example of %s links to %v", code, sample)
 			}
 		}
-		o := s.shop(t)
-		for _, r := range []reply{
-			o.get(t, "/payments/TXN-0"), o.as("").get(t, "/me"), o.post(t, "/payments", `{`), o.post(t, "/payments", `{}`), o.get(t, "/nothing"),
-			o.delete(t, "/payments"), o.post(t, "/checkout/sessions", `{"amount":25.5}`), o.as(o.Sandbox.Publishable).get(t, "/me"),
-			o.post(t, "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`), o.get(t, "/payments?limit=x"),
-			o.post(t, "/checkout/sessions/cs_none/select", `{"paymentMethodId":"sbx_pix"}`),
+		o := s.NewShop(t)
+		for _, r := range []Reply{
+			o.Get(t, "/payments/TXN-0"), o.As("").Get(t, "/me"), o.Post(t, "/payments", `{`), o.Post(t, "/payments", `{}`), o.Get(t, "/nothing"),
+			o.Delete(t, "/payments"), o.Post(t, "/checkout/sessions", `{"amount":25.5}`), o.As(o.Sandbox.Publishable).Get(t, "/me"),
+			o.Post(t, "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`), o.Get(t, "/payments?limit=x"),
+			o.Post(t, "/checkout/sessions/cs_none/select", `{"paymentMethodId":"sbx_pix"}`),
 		} {
-			if got, want := r.text(t, "error.details.helpUrl"), s.URL+"/docs#error-"+r.text(t, "error.code"); r.status < 400 || got != want {
+			if got, want := r.Text(t, "error.details.helpUrl"), s.URL+"/docs#error-"+r.Text(t, "error.code"); r.Status < 400 || got != want {
 				t.Errorf("helpUrl is %s, want %s: %s", got, want, r)
 			}
 		}
@@ -297,20 +297,20 @@ func TestErrorsLinkToTheirEntry(t *testing.T) {
 
 // The reference shows the body of every operation that takes one, and says null where there is null.
 func TestReferenceShowsEveryBody(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		_, html := s.read(t, "/docs")
-		for path, item := range s.spec.paths {
+	Alone(t, func(t *testing.T, s *Instance) {
+		_, html := fetchPage(t, s, "/docs")
+		for path, item := range s.Spec.Paths {
 			for method, operation := range item.(map[string]any) {
-				schema, ok := at(operation, "requestBody.content")
-				deprecated, _ := at(operation, "deprecated")
+				schema, ok := At(operation, "requestBody.content")
+				deprecated, _ := At(operation, "deprecated")
 				if !ok || deprecated == true {
 					continue
 				}
 				node := schema.(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
 				if ref, ok := node["$ref"].(string); ok {
-					node, _ = s.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+					node, _ = s.Spec.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 				}
-				id, _ := at(operation, "operationId")
+				id, _ := At(operation, "operationId")
 				_, entry, _ := strings.Cut(html, `<article class="op" id="`+id.(string)+`"`)
 				entry, _, _ = strings.Cut(entry, "</article>")
 				_, body, found := strings.Cut(entry, "<h4>Body</h4>")
@@ -331,9 +331,9 @@ func TestReferenceShowsEveryBody(t *testing.T) {
 
 // Words that nobody says, or that say what is not so, stay out of what integrators read.
 func TestDocumentIsInPlainEnglish(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		_, html := s.read(t, "/docs")
-		text := string(s.spec.text) + html
+	Alone(t, func(t *testing.T, s *Instance) {
+		_, html := fetchPage(t, s, "/docs")
+		text := string(s.Spec.Text) + html
 		for _, phrase := range []string{
 			"is called so", "Tell it to support", "Show who you are", "ives in to", "what came of it", "what comes of it", "slip of the pen", "is no login",
 			"any more", "will do.", "Plays the", "cancelled", "of the rate of now", "the rate was so", "wants to see it again",
@@ -348,7 +348,7 @@ func TestDocumentIsInPlainEnglish(t *testing.T) {
 			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to",
 			"components.schemas.MethodFee.properties.percent.description":     "Percent of each payment",
 		} {
-			if got, _ := at(s.spec.tree, place); got != want {
+			if got, _ := At(s.Spec.Tree, place); got != want {
 				t.Errorf("%s is %v, want %s", place, got, want)
 			}
 		}

@@ -36,9 +36,9 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			old := dbtest.Alone(t)
 			standby := old.Standby()
 			old.WaitFor("*")
-			s := start(t, dbtest.Address(old, standby), &clock{})
-			o := s.shop(t)
-			o.post(t, "/payments", card).want(t, http.StatusCreated)
+			s := Start(t, dbtest.Address(old, standby), &Clock{})
+			o := s.NewShop(t)
+			o.Post(t, "/payments", Card).Want(t, http.StatusCreated)
 
 			const clients = 4
 			var (
@@ -52,9 +52,9 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 				all.Go(func() {
 					for i := 0; !enough.Load(); i++ {
 						key := fmt.Sprintf("%d-%d", c, i)
-						eventually(t, "payment "+key+" is taken", func() bool {
-							r := o.post(t, "/payments", card, "Idempotency-Key: "+key)
-							switch r.status {
+						Eventually(t, "payment "+key+" is taken", func() bool {
+							r := o.Post(t, "/payments", Card, "Idempotency-Key: "+key)
+							switch r.Status {
 							case http.StatusCreated:
 							case http.StatusServiceUnavailable, http.StatusConflict:
 								return false
@@ -64,7 +64,7 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 							}
 							mu.Lock()
 							defer mu.Unlock()
-							ids[key] = r.text(t, "transactionId")
+							ids[key] = r.Text(t, "transactionId")
 							told.Add(1)
 							return true
 						})
@@ -73,7 +73,7 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			}
 			more := func(what string, n int64) {
 				from := told.Load()
-				eventually(t, what, func() bool { return told.Load() >= from+n })
+				Eventually(t, what, func() bool { return told.Load() >= from+n })
 			}
 			more("payments are taken", 50)
 			fail(old)
@@ -86,18 +86,18 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			enough.Store(true)
 			all.Wait()
 			for key, id := range ids {
-				if r := o.get(t, "/payments/"+id); r.status != http.StatusOK {
+				if r := o.Get(t, "/payments/"+id); r.Status != http.StatusOK {
 					t.Errorf("payment %s was acknowledged: %s", key, r)
 				}
-				if r := o.post(t, "/payments", card, "Idempotency-Key: "+key); r.text(t, "transactionId") != id {
+				if r := o.Post(t, "/payments", Card, "Idempotency-Key: "+key); r.Text(t, "transactionId") != id {
 					t.Errorf("payment %s was %s: %s", key, id, r)
 				}
 			}
-			if got := o.get(t, "/payments?limit=1").text(t, "pagination.total"); got != fmt.Sprint(len(ids)+1) {
+			if got := o.Get(t, "/payments?limit=1").Text(t, "pagination.total"); got != fmt.Sprint(len(ids)+1) {
 				t.Errorf("%s payments for %d keys and one", got, len(ids))
 			}
-			s.clean(t)
-			s.log.forget() // that the database was away
+			s.Clean(t)
+			s.Log.Forget() // that the database was away
 		})
 	}
 }
@@ -107,18 +107,18 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 // for the sweep.
 func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	t.Parallel()
-	database, clock := dbtest.Alone(t), &clock{}
+	database, clock := dbtest.Alone(t), &Clock{}
 	approved := func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
-	p := &till{Provider: sandbox.New("sandbox-1", nil), query: approved}
-	p.charge = func(ctx context.Context, r provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil), OnQuery: approved}
+	p.OnCharge = func(ctx context.Context, r provider.Request) pay.Outcome {
 		database.Freeze()
 		return approved(ctx, r)
 	}
-	a := nodeAt(t, dbtest.Address(database), clock, clock.now, p, &faults{}) // its loops do not run
+	a := NodeAt(t, dbtest.Address(database), clock, clock.Now, p, &Faults{}) // its loops do not run
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
-	must(t, err)
+	Must(t, err)
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
-	must(t, err)
+	Must(t, err)
 	create := func() (pay.Payment, error) {
 		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card",
 			Idempotency: base.Idempotency{Route: "POST /payments", Key: "key", Hash: "hash"}})
@@ -129,7 +129,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		t.Fatalf("the outcome could not be written, and the caller is told %v", err)
 	}
 	database.Thaw()
-	eventually(t, "a repeat is answered", func() bool {
+	Eventually(t, "a repeat is answered", func() bool {
 		made, err := create()
 		return err == nil && made.Status == pay.Completed
 	})

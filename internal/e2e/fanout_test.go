@@ -9,28 +9,28 @@ import (
 
 // A shop with many endpoints gets its deliveries by steps: each event once at each endpoint.
 func TestManyEndpointsGetEachEventOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const endpoints, payments = 20, 6
 		var mu sync.Mutex
 		got := map[string]int{} // by path and event
-		hook := s.receive(t)
-		hook.answers(func(w http.ResponseWriter, r *http.Request) {
+		hook := s.Receive(t)
+		hook.Answers(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			got[r.URL.Path+" "+r.Header.Get("Webhook-Id")]++
 			w.WriteHeader(http.StatusNoContent)
 		})
 		for i := range endpoints {
-			o.post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, hook.URL, i)).want(t, http.StatusCreated)
+			o.Post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, hook.URL, i)).Want(t, http.StatusCreated)
 		}
 		for range payments {
-			o.create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
+			o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
 		}
-		eventually(t, "each endpoint has each event", func() bool {
+		Eventually(t, "each endpoint has each event", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return len(got) >= endpoints*payments && s.due(t).IsZero()
+			return len(got) >= endpoints*payments && s.Due(t).IsZero()
 		})
 		mu.Lock()
 		defer mu.Unlock()

@@ -28,50 +28,50 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// nodes are two services on one PostgreSQL, with two accounts at providers.
-type nodes struct {
-	a, b  *service
-	clock *clock
-	live  shop // of node a
-	lines [2]*line
+// Nodes are two services on one PostgreSQL, with two accounts at providers.
+type Nodes struct {
+	A, B  *Instance
+	Clock *Clock
+	Live  Client // of node a
+	Lines [2]*Line
 }
 
-// twoNodes starts them. now is the clock of node a.
-func twoNodes(t *testing.T, now func(c *clock) time.Time) *nodes {
+// TwoNodes starts them. now is the clock of node a.
+func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	t.Helper()
 	t.Parallel()
 	database := dbtest.Postgres(t)
-	n := &nodes{clock: &clock{}}
-	node := func(now func() time.Time) *service {
-		return startWith(t, database, n.clock, func(d *daemon.Config) {
-			d.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+	n := &Nodes{Clock: &Clock{}}
+	node := func(now func() time.Time) *Instance {
+		return StartWith(t, database, n.Clock, func(d *daemon.Config) {
+			d.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 			d.Adapters = []provider.Adapter{providertest.Plain()}
 			d.Now = now
 		})
 	}
-	n.a, n.b = node(func() time.Time { return now(n.clock) }), node(n.clock.now)
-	n.a.rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.a.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
-	must(t, err)
-	n.live = shop{Onboarded: made, service: n.a, credential: made.Sandbox.Secret}.live()
+	n.A, n.B = node(func() time.Time { return now(n.Clock) }), node(n.Clock.Now)
+	n.A.Rate(t, "BRL 5.4", "MXN 18.35")
+	made, err := n.A.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	Must(t, err)
+	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
 	for i, id := range []string{"acme-1", "acme-2"} {
-		l := &line{Upstream: providertest.NewUpstream(t, "key-1")}
+		l := &Line{Upstream: providertest.NewUpstream(t, "key-1")}
 		server := httptest.NewServer(l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
-		n.a.account(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
-		n.lines[i] = l
+		n.A.OpenAccount(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
+		n.Lines[i] = l
 	}
-	eventually(t, "node b knows the accounts", func() bool {
+	Eventually(t, "node b knows the accounts", func() bool {
 		var refused *problem.Error
-		return errors.As(n.b.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == problem.InvalidToken
+		return errors.As(n.B.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == problem.InvalidToken
 	})
-	n.b.log.forget() // the refusals
+	n.B.Log.Forget() // the refusals
 	return n
 }
 
 // charged counts what the providers have.
-func (n *nodes) charged() int { return len(n.lines[0].Charges()) + len(n.lines[1].Charges()) }
+func (n *Nodes) Charged() int { return len(n.Lines[0].Charges()) + len(n.Lines[1].Charges()) }
 
 // A node stands still after its intent is durable and before its call leaves, for longer
 // than others may believe that it is on its way. Somebody else goes on; when the node
@@ -79,29 +79,29 @@ func (n *nodes) charged() int { return len(n.lines[0].Charges()) + len(n.lines[1
 func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	var armed atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
-	n := twoNodes(t, func(c *clock) time.Time {
-		if armed.Load() && calledBy(".Watched") && armed.CompareAndSwap(true, false) {
+	n := TwoNodes(t, func(c *Clock) time.Time {
+		if armed.Load() && CalledBy(".Watched") && armed.CompareAndSwap(true, false) {
 			close(reached)
 			<-goOn
 		}
-		return c.now()
+		return c.Now()
 	})
 	armed.Store(true)
-	done := make(chan reply)
-	go func() { done <- n.live.post(t, "/payments", n.live.pix(t)) }()
-	soon(t, "the call that the test holds to begin", reached)
-	n.clock.advance(46 * time.Second)
-	n.b.sweep(t, "node b has gone on", func() bool { return n.charged() > 0 })
+	done := make(chan Reply)
+	go func() { done <- n.Live.Post(t, "/payments", n.Live.PixOrder(t)) }()
+	Soon(t, "the call that the test holds to begin", reached)
+	n.Clock.Advance(46 * time.Second)
+	n.B.Sweep(t, "node b has gone on", func() bool { return n.Charged() > 0 })
 	close(goOn)
-	if r := soon(t, "it to be done", done); r.status != http.StatusCreated {
+	if r := Soon(t, "it to be done", done); r.Status != http.StatusCreated {
 		t.Errorf("the request that was held up is answered: %s", r)
 	}
-	if n.charged() != 1 {
-		t.Errorf("one order is charged %d times: %v, %v", n.charged(), n.lines[0].Charges(), n.lines[1].Charges())
+	if n.Charged() != 1 {
+		t.Errorf("one order is charged %d times: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
 	}
 }
 
-func calledBy(function string) bool {
+func CalledBy(function string) bool {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	for {
@@ -118,47 +118,47 @@ func calledBy(function string) bool {
 // A node is gone while its call is on its way. That the provider has no charge yet proves
 // nothing: who takes over calls again under the same reference, and nobody else.
 func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
-	n := twoNodes(t, (*clock).now)
+	n := TwoNodes(t, (*Clock).Now)
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
-	n.lines[0].fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	n.Lines[0].Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost && first.CompareAndSwap(false, true) {
 			close(reached)
 			<-goOn // in the network
 		}
 		next.ServeHTTP(w, r)
 	})
-	done := make(chan reply)
-	go func() { done <- n.live.post(t, "/payments", n.live.pix(t)) }()
-	soon(t, "the call that the test holds to begin", reached)
-	conn, err := pgx.Connect(ctx, n.a.database)
-	must(t, err)
+	done := make(chan Reply)
+	go func() { done <- n.Live.Post(t, "/payments", n.Live.PixOrder(t)) }()
+	Soon(t, "the call that the test holds to begin", reached)
+	conn, err := pgx.Connect(ctx, n.A.Database)
+	Must(t, err)
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, "UPDATE nodes SET gone = 1") // node b lives on under another name
-	must(t, err)
-	eventually(t, "somebody has taken over", func() bool {
-		must(t, n.b.App.Cascade.TakeOver(ctx))
-		return n.charged() > 0
+	Must(t, err)
+	Eventually(t, "somebody has taken over", func() bool {
+		Must(t, n.B.App.Cascade.TakeOver(ctx))
+		return n.Charged() > 0
 	})
 	close(goOn)
-	if r := soon(t, "it to be done", done); r.status != http.StatusCreated {
+	if r := Soon(t, "it to be done", done); r.Status != http.StatusCreated {
 		t.Errorf("the request that was held up is answered: %s", r)
 	}
-	if n.charged() != 1 || len(n.lines[1].Charges()) != 0 {
-		t.Errorf("one order is charged %d times: %v, %v", n.charged(), n.lines[0].Charges(), n.lines[1].Charges())
+	if n.Charged() != 1 || len(n.Lines[1].Charges()) != 0 {
+		t.Errorf("one order is charged %d times: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
 	}
-	n.a.log.forget() // that a node was gone
-	n.b.log.forget()
+	n.A.Log.Forget() // that a node was gone
+	n.B.Log.Forget()
 }
 
 // A notification opens the second attempt while the first call is still under way: who
 // committed the attempt makes its call, and nobody else.
 func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first, second := d.lines["acme-1"], d.lines["acme-2"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first, second := d.Lines["acme-1"], d.Lines["acme-2"]
 		first.Next("soft")
 		reached, goOn := make(chan struct{}), make(chan struct{})
-		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			answer := httptest.NewRecorder()
 			next.ServeHTTP(answer, r)
 			if r.Method == http.MethodPost {
@@ -166,10 +166,10 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 				<-goOn
 			}
 			_, err := w.Write(answer.Body.Bytes())
-			must(t, err)
+			Must(t, err)
 		})
 		called, answer := make(chan struct{}, 10), make(chan struct{})
-		second.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		second.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodPost {
 				called <- struct{}{}
 				<-answer
@@ -177,21 +177,21 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 		paid, told := make(chan struct{}), make(chan struct{})
-		go func() { defer close(paid); d.pay(t, 1, 1) }()
-		soon(t, "the call that the test holds to begin", reached)
+		go func() { defer close(paid); d.Pay(t, 1, 1) }()
+		Soon(t, "the call that the test holds to begin", reached)
 		var id string
 		for ref := range first.Charges() {
 			id = "TXN-" + strings.TrimSuffix(ref, "-1")
 		}
-		go func() { defer close(told); d.told(t, first.Upstream, id, 1, "soft", "acme-1-hush") }()
+		go func() { defer close(told); d.TellUpstream(t, first.Upstream, id, 1, "soft", "acme-1-hush") }()
 		<-called // by who handles the notification
 		before := d.App.Stats().Again
 		close(goOn)
-		eventually(t, "the request finds that the payment is another's", func() bool { return d.App.Stats().Again > before })
+		Eventually(t, "the request finds that the payment is another's", func() bool { return d.App.Stats().Again > before })
 		close(answer)
 		<-paid
 		<-told
-		if n := second.charges.Load(); n != 1 {
+		if n := second.ChargesAsked.Load(); n != 1 {
 			t.Errorf("attempt 2 was asked for %d times", n)
 		}
 	})
@@ -200,20 +200,20 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 // A notification that tells nothing new comes while the first call is under way: it makes
 // no call, under no reference.
 func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		first, second := d.lines["acme-1"], d.lines["acme-2"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		first, second := d.Lines["acme-1"], d.Lines["acme-2"]
 		reached, goOn := make(chan string, 1), make(chan struct{})
-		first.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodPost {
 				body, err := io.ReadAll(r.Body)
-				must(t, err)
+				Must(t, err)
 				var asked struct{ Reference string }
-				must(t, json.Unmarshal(body, &asked))
+				Must(t, json.Unmarshal(body, &asked))
 				select {
 				case reached <- asked.Reference:
 					<-goOn
 				default:
-					refuses(w, r, next) // a second call would be refused, and the next provider tried
+					Refuses(w, r, next) // a second call would be refused, and the next provider tried
 					return
 				}
 				r.Body = io.NopCloser(bytes.NewReader(body))
@@ -221,17 +221,17 @@ func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 		paid := make(chan struct{})
-		go func() { defer close(paid); d.pay(t, 1, 1) }()
+		go func() { defer close(paid); d.Pay(t, 1, 1) }()
 		body := fmt.Appendf(nil, `{"reference":%q,"status":"open"}`, <-reached)
 		signed := hmac.New(sha256.New, []byte("acme-1-hush"))
 		signed.Write(body)
-		must(t, d.App.Notices.Notify(ctx, "acme-1", provider.Notification{
+		Must(t, d.App.Notices.Notify(ctx, "acme-1", provider.Notification{
 			Header: http.Header{providertest.PlainSignature: {hex.EncodeToString(signed.Sum(nil))}}, Body: body,
 		}))
 		close(goOn)
 		<-paid
-		if first.charges.Load() != 1 || len(first.Charges()) != 1 || len(second.Charges()) != 0 {
-			t.Errorf("one order was asked for %d times, and charged %v and %v", first.charges.Load(), first.Charges(), second.Charges())
+		if first.ChargesAsked.Load() != 1 || len(first.Charges()) != 1 || len(second.Charges()) != 0 {
+			t.Errorf("one order was asked for %d times, and charged %v and %v", first.ChargesAsked.Load(), first.Charges(), second.Charges())
 		}
 	})
 }

@@ -19,19 +19,19 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-func unknownPayer(*payer, payout.Request) pay.PayoutOutcome {
+func unknownPayer(*Payer, payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 }
 
 // another is another merchant that may be paid out.
-func (s *service) another(t *testing.T) shop {
+func another(t *testing.T, s *Instance) Client {
 	t.Helper()
-	o := s.shop(t).live()
-	v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-	must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
-	o.fund(t, true, 1_000_00)
-	o.wallet(t)
-	s.clock.advance(time.Second)
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t)
+	s.Clock.Advance(time.Second)
 	return o
 }
 
@@ -43,30 +43,30 @@ func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 		"approval": func(l *pay.PayoutLimits) { l.ApprovalAbove = 1_00 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachPayer(t, func(t *testing.T, o shop, b *payer) {
-				other := o.another(t)
-				o.topUp(t, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+			EachPayer(t, func(t *testing.T, o Client, b *Payer) {
+				other := another(t, o.Instance)
+				topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
 				_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, limits)
-				must(t, err)
-				held := o.withdraw(t, "103") // 1835 MXN
-				o.clock.advance(time.Millisecond)
-				small := other.withdraw(t, "103")
-				o.clock.advance(pay.WithdrawalHold(true))
+				Must(t, err)
+				held := o.Withdraw(t, "103") // 1835 MXN
+				o.Clock.Advance(time.Millisecond)
+				small := other.Withdraw(t, "103")
+				o.Clock.Advance(pay.WithdrawalHold(true))
 				for i := range 60 {
 					_, err := o.App.Payouts.PayOut(ctx)
-					must(t, err)
-					if other.get(t, "/withdrawals/"+small).text(t, "status") == "completed" {
+					Must(t, err)
+					if other.Get(t, "/withdrawals/"+small).Text(t, "status") == "completed" {
 						if i > 0 {
 							t.Errorf("it was paid after %d looks, 90 s each", i)
 						}
 						return
 					}
-					o.clock.advance(91 * time.Second)
+					o.Clock.Advance(91 * time.Second)
 				}
-				o.float(t, "bank-1", "MXN", "200000 free, 0 committed, 0 paid")
+				float(t, o, "bank-1", "MXN", "200000 free, 0 committed, 0 paid")
 				t.Errorf("an hour and a half later: %s is %s (%s), %s of the other merchant is %s (%s), though the float has 2000 MXN free and it takes 1835",
-					held, o.get(t, "/withdrawals/"+held).text(t, "status"), o.get(t, "/withdrawals/"+held).text(t, "pendingReason"),
-					small, other.get(t, "/withdrawals/"+small).text(t, "status"), other.get(t, "/withdrawals/"+small).text(t, "pendingReason"))
+					held, o.Get(t, "/withdrawals/"+held).Text(t, "status"), o.Get(t, "/withdrawals/"+held).Text(t, "pendingReason"),
+					small, other.Get(t, "/withdrawals/"+small).Text(t, "status"), other.Get(t, "/withdrawals/"+small).Text(t, "pendingReason"))
 			})
 		})
 	}
@@ -75,53 +75,53 @@ func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 // Payouts that wait in the account's lane while the first entry is booked keep to it when they leave.
 func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
 		var all []string
 		for range 20 {
-			all = append(all, o.withdraw(t, "13")) // 183.50 MXN each
+			all = append(all, o.Withdraw(t, "13")) // 183.50 MXN each
 		}
 		gate := make(chan struct{})
 		var mu sync.Mutex
 		after, began := 0, false
-		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *Payer, r payout.Request) pay.PayoutOutcome {
 			<-gate
 			mu.Lock()
-			if began && r.Sent.After(o.clock.now().Add(-30*time.Second)) {
+			if began && r.Sent.After(o.Clock.Now().Add(-30*time.Second)) {
 				after++
 			}
 			mu.Unlock()
-			return b.pay(r)
+			return b.Pay(r)
 		}, nil)
-		o.clock.advance(pay.WithdrawalHold(true))
+		o.Clock.Advance(pay.WithdrawalHold(true))
 		done := make(chan error, 1)
 		go func() { _, err := o.App.Payouts.PayOut(ctx); done <- err }()
 		processing := func() (n int) {
 			for _, id := range all {
-				if o.get(t, "/withdrawals/"+id).text(t, "status") == "processing" {
+				if o.Get(t, "/withdrawals/"+id).Text(t, "status") == "processing" {
 					n++
 				}
 			}
 			return n
 		}
-		eventually(t, "the lane is full", func() bool { return processing() == 8 })
+		Eventually(t, "the lane is full", func() bool { return processing() == 8 })
 		time.Sleep(100 * time.Millisecond)
 		before := processing()
-		o.clock.advance(45 * time.Second)
-		o.topUp(t, "bank-1", "the first", money.New(100_00, "MXN"))
+		o.Clock.Advance(45 * time.Second)
+		topUp(t, o, "bank-1", "the first", money.New(100_00, "MXN"))
 		mu.Lock()
 		began = true
 		mu.Unlock()
 		close(gate)
-		must(t, soon(t, "it to be done", done))
+		Must(t, Soon(t, "it to be done", done))
 		completed := 0
 		for _, id := range all {
-			if o.get(t, "/withdrawals/"+id).text(t, "status") == "completed" {
+			if o.Get(t, "/withdrawals/"+id).Text(t, "status") == "completed" {
 				completed++
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		o.float(t, "bank-1", "MXN", "10000 free, 0 committed, 0 paid")
+		float(t, o, "bank-1", "MXN", "10000 free, 0 committed, 0 paid")
 		if completed > before {
 			t.Errorf("%d were under way at the first entry of 100.00 MXN; %d of 183.50 MXN each were sent after it, and took nothing of it", before, after)
 		}
@@ -131,15 +131,15 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 // What one withdrawal takes is moved to another one behind the service: check finds it.
 func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		o.topUp(t, "bank-1", "TED-1", money.New(9000_00, "MXN"))
-		b.behave(unknownPayer, unknownPayer)
-		one, two := o.withdraw(t, "103"), o.withdraw(t, "203")
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, one, "processing")
-		o.payOut(t, two, "processing")
-		o.float(t, "bank-1", "MXN", "349500 free, 550500 committed, 0 paid")
-		exec, done := o.exec(t)
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
+		topUp(t, o, "bank-1", "TED-1", money.New(9000_00, "MXN"))
+		b.Behave(unknownPayer, unknownPayer)
+		one, two := o.Withdraw(t, "103"), o.Withdraw(t, "203")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, one, "processing")
+		o.PayOut(t, two, "processing")
+		float(t, o, "bank-1", "MXN", "349500 free, 550500 committed, 0 paid")
+		exec, done := o.Exec(t)
 		defer done()
 		set := func(id, from, to string) {
 			exec(`UPDATE withdrawals SET doc = replace(doc, ',"float":` + from + `,', ',"float":` + to + `,') WHERE id = '` + id + `'`)
@@ -147,7 +147,7 @@ func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
 		set(one, "183500", "550499")
 		set(two, "367000", "1")
 		broken, err := o.App.Check(ctx)
-		must(t, err)
+		Must(t, err)
 		if len(broken) != 2 || !strings.HasPrefix(broken[0].Rule, "a withdrawal took its part of a float") {
 			t.Errorf("check finds %v", broken)
 		}
@@ -159,7 +159,7 @@ func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
 // An entry that no balance can hold is refused.
 func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
 			err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
 			if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "amount" {
@@ -175,24 +175,24 @@ func TestEntryIsBounded(t *testing.T) {
 // A line of a production account's report that names a withdrawal of the sandbox is of nobody.
 func TestSandboxReferenceWarnsNobody(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		sandbox := shop{Onboarded: o.Onboarded, service: o.service}.key(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
-		o.fund(t, false, 500_00)
-		sandbox.wallet(t)
-		o.clock.advance(time.Second)
-		id := sandbox.withdraw(t, "103")
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
+		sandbox := Client{Onboarded: o.Onboarded, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+		o.Fund(t, false, 500_00)
+		sandbox.Wallet(t)
+		o.Clock.Advance(time.Second)
+		id := sandbox.Withdraw(t, "103")
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
-		must(t, err)
+		Must(t, err)
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
-		must(t, err)
-		now := o.clock.now()
+		Must(t, err)
+		now := o.Clock.Now()
 		done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
-		must(t, err)
+		Must(t, err)
 		if done.Totals.Found[reconcile.PayoutMissingHere] != 1 {
 			t.Errorf("it finds %v", done.Totals.Found)
 		}
-		if got := o.get(t, "/me/balance").text(t, "ledgerWarnings"); strings.Contains(got, "provider_drift") {
+		if got := o.Get(t, "/me/balance").Text(t, "ledgerWarnings"); strings.Contains(got, "provider_drift") {
 			t.Errorf("production is warned of a withdrawal of the sandbox: %s", got)
 		}
 	})

@@ -17,19 +17,19 @@ func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 	t.Parallel()
 	free := make(chan struct{})
 	var hangs atomic.Bool
-	c := &clock{}
-	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
+	c := &Clock{}
+	s := StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
 		config.StuckAfter = 1200 * time.Millisecond
 		config.Now = func() time.Time {
 			if hangs.Load() {
 				<-free
 			}
-			return c.now()
+			return c.Now()
 		}
 	})
 	healthy := func() (int, string) {
-		r := s.send(t, request{method: http.MethodGet, path: "/healthz"})
-		return r.status, string(r.body)
+		r := s.Send(t, Request{Method: http.MethodGet, Path: "/healthz"})
+		return r.Status, string(r.Body)
 	}
 	if status, body := healthy(); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
@@ -46,7 +46,7 @@ func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "stuck: ") {
 		t.Errorf("%d %s", status, body)
 	}
-	s.log.take(t, "loops are stuck")
+	s.Log.Take(t, "loops are stuck")
 	hangs.Store(false)
 	close(free)
 }

@@ -23,36 +23,36 @@ import (
 func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	t.Parallel()
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	slow := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p1 := &teller{Provider: slow}
-	p2 := &till{Provider: sandbox.New("sandbox-2", nil)}
+	clock, log := &Clock{}, &Faults{}
+	slow := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p1 := &Teller{Provider: slow}
+	p2 := &Till{Provider: sandbox.New("sandbox-2", nil)}
 	called, answer := make(chan string, 1), make(chan struct{})
 	second, goOn := make(chan struct{}), make(chan struct{})
-	slow.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+	slow.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
 		called <- r.Reference
 		<-answer
 		return pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}
 	}
-	p2.charge = func(context.Context, provider.Request) pay.Outcome {
+	p2.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		close(second)
 		<-goOn
 		return pay.Outcome{Kind: pay.Approved}
 	}
-	a := nodeOf(t, database, clock, log, func(config *app.Config) {
+	a := NodeOf(t, database, clock, log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": p1, "sandbox-2": p2}, []string{"sandbox-1", "sandbox-2"}
 	})
-	who := acme(t, a)
+	who := Acme(t, a)
 	var all sync.WaitGroup
 	var made pay.Payment
 	var told error
 	all.Go(func() {
 		made, _, told = a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
-	p1.tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
+	p1.Tells = pay.Notice{ID: "n1", Reference: <-called, Outcome: pay.Outcome{Kind: pay.Declined, Soft: true, Decline: "issuer_unavailable"}, Body: []byte("x")}
 	var other sync.WaitGroup
 	other.Go(func() { _ = a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}) })
-	soon(t, "the call that the test holds to begin", second)
+	Soon(t, "the call that the test holds to begin", second)
 	close(answer)
 	all.Wait() // ten seconds
 	close(goOn)

@@ -10,14 +10,14 @@ import (
 // A provider hangs, with more payments due than a lane holds. A payment at a healthy one
 // is found paid meanwhile, and once the first answers again all of its own are.
 func TestProviderThatHangsDelaysOnlyItself(t *testing.T) {
-	drilled(t, func(t *testing.T, d *drill) {
-		sick, healthy := d.lines["acme-1"], d.lines["acme-2"]
+	Drilled(t, func(t *testing.T, d *Drill) {
+		sick, healthy := d.Lines["acme-1"], d.Lines["acme-2"]
 		sick.Next("open")
 		healthy.Next("open")
-		d.pay(t, 40, 8)
-		sick.fails(refuses) // so that the next one goes to the other
-		d.pay(t, 1, 1)
-		last := d.ids[len(d.ids)-1]
+		d.Pay(t, 40, 8)
+		sick.Fails(Refuses) // so that the next one goes to the other
+		d.Pay(t, 1, 1)
+		last := d.IDs[len(d.IDs)-1]
 		if shown, err := d.App.Sessions.Shown(ctx, last); err != nil || len(shown.Attempts) != 2 {
 			t.Fatalf("the last payment is not at the second provider: %+v (%v)", shown.Attempts, err)
 		}
@@ -25,25 +25,25 @@ func TestProviderThatHangsDelaysOnlyItself(t *testing.T) {
 			healthy.Notify(ref, "paid", "x") // the notification is lost
 		}
 		hang := make(chan struct{})
-		sick.fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		sick.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			select {
 			case <-hang:
 			case <-r.Context().Done():
 			}
 			next.ServeHTTP(w, r)
 		})
-		d.clock.advance(5*time.Minute + time.Second)
-		eventually(t, "the healthy provider's payment is found paid", func() bool { return d.live.status(t, last) == "completed" })
-		sick.fails(nil)
+		d.Clock.Advance(5*time.Minute + time.Second)
+		Eventually(t, "the healthy provider's payment is found paid", func() bool { return d.Live.Status(t, last) == "completed" })
+		sick.Fails(nil)
 		close(hang)
 		for ref := range sick.Charges() {
 			if strings.HasSuffix(ref, "-1") {
 				sick.Notify(ref, "paid", "x")
 			}
 		}
-		eventually(t, "the others are found paid", func() bool {
-			d.clock.advance(time.Minute)
-			return d.live.total(t, map[string][]string{"status": {"completed"}}) == "41"
+		Eventually(t, "the others are found paid", func() bool {
+			d.Clock.Advance(time.Minute)
+			return d.Live.Total(t, map[string][]string{"status": {"completed"}}) == "41"
 		})
 	})
 }

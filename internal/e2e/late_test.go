@@ -36,13 +36,13 @@ func watchTime() {
 	})
 }
 
-// soon returns what comes on a channel, or the zero value when it is closed. It does not wait for ever.
-func soon[T any](t *testing.T, what string, from <-chan T) (got T) {
+// Soon returns what comes on a channel, or the zero value when it is closed. It does not wait for ever.
+func Soon[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
-	case <-time.After(patience):
-		t.Fatalf("%s: nothing happened in %s", what, patience)
+	case <-time.After(Patience):
+		t.Fatalf("%s: nothing happened in %s", what, Patience)
 	}
 	return got
 }

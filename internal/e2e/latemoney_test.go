@@ -22,7 +22,7 @@ import (
 
 // lateBank is a provider of vouchers of which one is paid late; its refunds are up to the test.
 type lateBank struct {
-	*till
+	*Till
 	refund, ask func(r provider.RefundRequest) pay.Outcome
 }
 
@@ -35,8 +35,8 @@ func (b *lateBank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.
 }
 
 func newLateBank() *lateBank {
-	b := &lateBank{till: &till{Provider: sandbox.New("sandbox-1", nil)}}
-	b.charge = func(context.Context, provider.Request) pay.Outcome {
+	b := &lateBank{Till: &Till{Provider: sandbox.New("sandbox-1", nil)}}
+	b.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/v"}
 	}
 	b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
@@ -44,20 +44,20 @@ func newLateBank() *lateBank {
 }
 
 // late takes a payment that is paid after it has ended, and returns the inquiry about it.
-func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
+func (b *lateBank) late(t *testing.T, a *app.App, c *Clock) pay.Claim {
 	t.Helper()
-	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	must(t, err)
-	c.advance(30 * 24 * time.Hour)
+	b.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
+	p, _, err := a.Payments.Create(ctx, Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	Must(t, err)
+	c.Advance(30 * 24 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)
-	must(t, err)
-	b.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
-	c.advance(2 * time.Hour)
+	Must(t, err)
+	b.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
+	c.Advance(2 * time.Hour)
 	_, err = a.Cascade.Sweep(ctx)
-	must(t, err)
-	list, _, err := a.Claims.List(ctx, p.Scope, claimsOf(p.ID))
-	must(t, err)
+	Must(t, err)
+	list, _, err := a.Claims.List(ctx, p.Scope, ClaimsOf(p.ID))
+	Must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d claims about the late money", len(list))
 	}
@@ -69,8 +69,8 @@ func (b *lateBank) late(t *testing.T, a *app.App, c *clock) pay.Claim {
 func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 	for _, wait := range []time.Duration{2 * time.Second, time.Minute} {
 		database := dbtest.SQLite(t)
-		clock, log := &clock{}, &faults{}
-		clock.freeze()
+		clock, log := &Clock{}, &Faults{}
+		clock.Freeze()
 		b, calls := newLateBank(), atomic.Int32{}
 		reached, goOn := make(chan struct{}), make(chan struct{})
 		b.refund = func(provider.RefundRequest) pay.Outcome { // none ever arrives
@@ -81,12 +81,12 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			return pay.Outcome{Kind: pay.Unknown}
 		}
 		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // it proves that
-		a := node(t, database, clock, b, log)
+		a := Node(t, database, clock, b, log)
 		late := b.late(t, a, clock)
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
-		soon(t, "the call that the test holds to begin", reached)
-		clock.advance(wait)
+		Soon(t, "the call that the test holds to begin", reached)
+		clock.Advance(wait)
 		if wait > 30*time.Second { // the first call is over by then
 			close(goOn)
 			all.Wait()
@@ -99,12 +99,12 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			all.Wait()
 		}
 		for range 50 {
-			clock.advance(6 * time.Hour)
+			clock.Advance(6 * time.Hour)
 			_, err := a.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
-		must(t, err)
+		Must(t, err)
 		if got.Status.Pays() {
 			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
 		}
@@ -115,8 +115,8 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 // under way. The provider, asked first, says that it refused ours: no second one is sent.
 func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var calls []string
 	b := newLateBank()
 	b.refund = func(r provider.RefundRequest) pay.Outcome {
@@ -125,14 +125,14 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Approved}
 	}
-	a := node(t, database, clock, b, log)
+	a := Node(t, database, clock, b, log)
 	late := b.late(t, a, clock)
 	c, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
-	must(t, err)
+	Must(t, err)
 	if !c.Calling() {
 		t.Fatalf("its refund is not under way: %s", c)
 	}
-	clock.advance(10 * time.Minute)
+	clock.Advance(10 * time.Minute)
 	b.ask = func(provider.RefundRequest) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
 	}
@@ -145,15 +145,15 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 // he is not told that nothing was done.
 func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var away atomic.Bool
 	b := newLateBank()
 	b.refund = func(provider.RefundRequest) pay.Outcome { // made, and then the database is away
 		away.Store(true)
 		return pay.Outcome{Kind: pay.Approved}
 	}
-	a := nodeOf(t, database, clock, log, func(config *app.Config) {
+	a := NodeOf(t, database, clock, log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if away.Load() {
@@ -164,10 +164,10 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	})
 	late := b.late(t, a, clock)
 	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
-	must(t, err)
+	Must(t, err)
 	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
 	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
-	must(t, readErr)
+	Must(t, readErr)
 	var shown *problem.Error
 	if !away.Load() || !got.Calling() {
 		t.Fatalf("the refund was not made: %s", got)
@@ -181,19 +181,19 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 // first one's refund was made.
 func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	b := newLateBank()
 	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // it never arrives
-	second := node(t, database, clock, b, log)
+	second := Node(t, database, clock, b, log)
 	var armed atomic.Bool
 	var late pay.Claim
-	first := nodeOf(t, database, clock, log, func(config *app.Config) {
+	first := NodeOf(t, database, clock, log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if armed.CompareAndSwap(true, false) {
 				_, err := second.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
-				must(t, err)
+				Must(t, err)
 			}
 			return commit()
 		}

@@ -17,107 +17,107 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-const tooMany = "429 rate_limited rate_limit_error"
+const TooMany = "429 rate_limited rate_limit_error"
 
-// limited runs a test against a service that keeps its limits, with a clock that
+// Limited runs a test against a service that keeps its limits, with a clock that
 // stands still.
-func limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *service), proxies ...netip.Prefix) {
+func Limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *Instance), proxies ...netip.Prefix) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		test(t, startLimited(t, database, configure, proxies...))
+		test(t, StartLimited(t, database, configure, proxies...))
 	})
 }
 
-func startLimited(t *testing.T, database string, configure func(*daemon.Limits), proxies ...netip.Prefix) *service {
+func StartLimited(t *testing.T, database string, configure func(*daemon.Limits), proxies ...netip.Prefix) *Instance {
 	t.Helper()
-	c := &clock{}
-	c.freeze()
+	c := &Clock{}
+	c.Freeze()
 	l := daemon.DefaultLimits()
 	configure(&l)
-	return startWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
+	return StartWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
 }
 
-// few are limits small enough to be used up in a moment.
-func few(l *daemon.Limits) {
+// Few are limits small enough to be used up in a moment.
+func Few(l *daemon.Limits) {
 	l.Tiers = map[tenant.Tier]int{tenant.Starter: 1, tenant.Standard: 2, tenant.Premium: 4, tenant.Trusted: 8}
 	l.Sandbox = 3
 }
 
-// of makes a merchant of a tier.
-func (s *service) of(t *testing.T, tier tenant.Tier) shop {
+// merchantOf makes a merchant of a tier.
+func merchantOf(t *testing.T, s *Instance, tier tenant.Tier) Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
-	must(t, err)
-	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
+	Must(t, err)
+	return Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
 
 // stands fails the test unless the reply has the status and says so of the
 // limit: limit, remaining, reset, and Retry-After where there is one.
-func (r reply) stands(t *testing.T, status int, want string) {
+func stands(t *testing.T, r Reply, status int, want string) {
 	t.Helper()
 	var got []string
 	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
-		if v := r.header.Get(name); v != "" {
+		if v := r.Header.Get(name); v != "" {
 			got = append(got, v)
 		}
 	}
-	if r.status != status || strings.Join(got, " ") != want {
+	if r.Status != status || strings.Join(got, " ") != want {
 		t.Errorf("want %d and %q, got %q: %s", status, want, strings.Join(got, " "), r)
 	}
 	if status == http.StatusTooManyRequests {
-		r.refused(t, tooMany)
+		r.Refused(t, TooMany)
 	}
 }
 
 func TestTierLimitsRefillExactly(t *testing.T) {
-	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Standard).live()                                // 2 a second, 4 at once
+	Limited(t, Few, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Standard).Production()                 // 2 a second, 4 at once
 		for _, want := range []string{"4 3 1", "4 2 1", "4 1 2", "4 0 2"} { // full in 0.5, 1, 1.5 and 2 seconds
-			o.get(t, "/ping").stands(t, http.StatusOK, want)
+			stands(t, o.Get(t, "/ping"), http.StatusOK, want)
 		}
-		o.get(t, "/ping").stands(t, http.StatusTooManyRequests, "4 0 2 1")
-		s.clock.advance(500*time.Millisecond - 1)
-		o.get(t, "/ping").stands(t, http.StatusTooManyRequests, "4 0 2 1")
-		s.clock.advance(1)
-		o.get(t, "/ping").stands(t, http.StatusOK, "4 0 2")
-		o.get(t, "/ping").stands(t, http.StatusTooManyRequests, "4 0 2 1")
-		s.clock.advance(time.Minute)
-		o.get(t, "/ping").stands(t, http.StatusOK, "4 3 1")
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(500*time.Millisecond - 1)
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(1)
+		stands(t, o.Get(t, "/ping"), http.StatusOK, "4 0 2")
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(time.Minute)
+		stands(t, o.Get(t, "/ping"), http.StatusOK, "4 3 1")
 	})
 }
 
 func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
-	limited(t, few, func(t *testing.T, s *service) {
+	Limited(t, Few, func(t *testing.T, s *Instance) {
 		for _, c := range []struct {
 			tier       tenant.Tier
 			live, test int
 		}{{tenant.Starter, 2, 6}, {tenant.Standard, 4, 6}, {tenant.Premium, 8, 8}, {tenant.Trusted, 16, 16}} {
-			o := s.of(t, c.tier)
+			o := merchantOf(t, s, c.tier)
 			for range 2 { // another merchant of the tier has its own
-				for i, who := range []shop{o, o.live()} {
+				for i, who := range []Client{o, o.Production()} {
 					taken, want := 0, []int{c.test, c.live}[i]
-					for who.get(t, "/me").status == http.StatusOK {
+					for who.Get(t, "/me").Status == http.StatusOK {
 						taken++
 					}
 					if taken != want {
-						t.Errorf("%s, %.7s…: %d requests at once, want %d", c.tier, who.credential, taken, want)
+						t.Errorf("%s, %.7s…: %d requests at once, want %d", c.tier, who.Credential, taken, want)
 					}
 				}
-				o = s.of(t, c.tier)
+				o = merchantOf(t, s, c.tier)
 			}
 		}
 	})
 }
 
 func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
-	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
+	Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *Instance) {
 		for tier, want := range map[tenant.Tier][2]string{
 			tenant.Starter: {"50 49 1", "200 199 1"}, tenant.Standard: {"200 199 1", "200 199 1"},
 			tenant.Premium: {"1000 999 1", "1000 999 1"}, tenant.Trusted: {"4000 3999 1", "4000 3999 1"},
 		} {
-			o := s.of(t, tier)
-			o.live().get(t, "/ping").stands(t, http.StatusOK, want[0])
-			o.get(t, "/ping").stands(t, http.StatusOK, want[1])
+			o := merchantOf(t, s, tier)
+			stands(t, o.Production().Get(t, "/ping"), http.StatusOK, want[0])
+			stands(t, o.Get(t, "/ping"), http.StatusOK, want[1])
 		}
 	})
 }
@@ -125,232 +125,232 @@ func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 // Everything a merchant sends is counted, however it is answered, and every
 // answer tells so. A refused request does nothing.
 func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
-	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Trusted) // 16 at once
-		token := o.pair(t).text(t, "accessToken")
+	Limited(t, Few, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Trusted) // 16 at once
+		token := Pair(t, o).Text(t, "accessToken")
 		left := 15
 		for _, c := range []struct {
 			as                 string
 			method, path, body string
 			status             int
 		}{
-			{o.credential, http.MethodPost, "/payments", card, http.StatusCreated},
+			{o.Credential, http.MethodPost, "/payments", Card, http.StatusCreated},
 			{token, http.MethodGet, "/payments", "", http.StatusOK},
 			{token, http.MethodGet, "/payments/TXN-NOBODY", "", http.StatusNotFound},
-			{o.credential, http.MethodPost, "/payments", `{}`, http.StatusBadRequest},
-			{o.credential, http.MethodPost, "/payments", oneMiB(`{}`) + " ", http.StatusRequestEntityTooLarge},
+			{o.Credential, http.MethodPost, "/payments", `{}`, http.StatusBadRequest},
+			{o.Credential, http.MethodPost, "/payments", OneMiB(`{}`) + " ", http.StatusRequestEntityTooLarge},
 			{o.Sandbox.Publishable, http.MethodGet, "/me", "", http.StatusForbidden},
 			{o.Sandbox.Publishable, http.MethodGet, "/ping", "", http.StatusOK},
-			{o.credential, http.MethodHead, "/ping", "", http.StatusOK},
+			{o.Credential, http.MethodHead, "/ping", "", http.StatusOK},
 		} {
-			r := o.as(c.as).call(t, c.method, c.path, c.body)
-			if got := r.header.Get("RateLimit-Remaining"); r.status != c.status || got != fmt.Sprint(left) {
+			r := o.As(c.as).Call(t, c.method, c.path, c.body)
+			if got := r.Header.Get("RateLimit-Remaining"); r.Status != c.status || got != fmt.Sprint(left) {
 				t.Errorf("want %d with %d left, got %q: %s", c.status, left, got, r)
 			}
 			left--
 		}
-		r := o.post(t, "/payments", card, "Content-Type: text/plain")
-		r.refused(t, "415 content_type_required invalid_request_error")
-		if r.header.Get("RateLimit-Remaining") != fmt.Sprint(left) {
+		r := o.Post(t, "/payments", Card, "Content-Type: text/plain")
+		r.Refused(t, "415 content_type_required invalid_request_error")
+		if r.Header.Get("RateLimit-Remaining") != fmt.Sprint(left) {
 			t.Errorf("want %d left: %s", left, r)
 		}
 		for range left {
-			o.get(t, "/ping").want(t, http.StatusOK)
+			o.Get(t, "/ping").Want(t, http.StatusOK)
 		}
-		o.post(t, "/payments", card, "Idempotency-Key: limited").stands(t, http.StatusTooManyRequests, "16 0 2 1")
-		s.clock.advance(time.Minute)
-		o.post(t, "/payments", card, "Idempotency-Key: limited").want(t, http.StatusCreated) // nothing was kept of the refusal
-		if n := o.total(t, nil); n != "2" {
+		stands(t, o.Post(t, "/payments", Card, "Idempotency-Key: limited"), http.StatusTooManyRequests, "16 0 2 1")
+		s.Clock.Advance(time.Minute)
+		o.Post(t, "/payments", Card, "Idempotency-Key: limited").Want(t, http.StatusCreated) // nothing was kept of the refusal
+		if n := o.Total(t, nil); n != "2" {
 			t.Errorf("there are %s payments, want 2", n)
 		}
 	})
 }
 
 func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
-	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
-		o, stranger := s.of(t, tenant.Standard), s.of(t, tenant.Standard)
-		hot, cold := o.create(t, card), o.create(t, card)
+	Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *Instance) {
+		o, stranger := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
+		hot, cold := o.Create(t, Card), o.Create(t, Card)
 		for i := range 5 { // by either name
 			path := []string{"/payments/", "/transactions/"}[i%2]
-			o.get(t, path+hot).want(t, http.StatusOK)
+			o.Get(t, path+hot).Want(t, http.StatusOK)
 		}
-		o.get(t, "/payments/"+hot).stands(t, http.StatusTooManyRequests, "5 0 25 5")
-		o.get(t, "/transactions/"+hot).stands(t, http.StatusTooManyRequests, "5 0 25 5")
-		s.clock.advance(5*time.Second - 1)
-		o.get(t, "/payments/"+hot).stands(t, http.StatusTooManyRequests, "5 0 21 1")
-		o.get(t, "/payments/"+cold).want(t, http.StatusOK)
-		o.get(t, "/payments").want(t, http.StatusOK)
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 25 5")
+		stands(t, o.Get(t, "/transactions/"+hot), http.StatusTooManyRequests, "5 0 25 5")
+		s.Clock.Advance(5*time.Second - 1)
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 21 1")
+		o.Get(t, "/payments/"+cold).Want(t, http.StatusOK)
+		o.Get(t, "/payments").Want(t, http.StatusOK)
 		// The same id is another bucket for another merchant and environment.
-		stranger.get(t, "/payments/"+hot).refused(t, "404 transaction_not_found invalid_request_error")
-		o.live().get(t, "/payments/"+hot).refused(t, "404 transaction_not_found invalid_request_error")
-		s.clock.advance(1)
-		o.get(t, "/payments/"+hot).want(t, http.StatusOK)
-		o.get(t, "/payments/"+hot).stands(t, http.StatusTooManyRequests, "5 0 25 5")
+		stranger.Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
+		o.Production().Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
+		s.Clock.Advance(1)
+		o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 25 5")
 		// Writing is not polling.
-		o.simulate(t, hot, "refunded").want(t, http.StatusOK)
+		o.Simulate(t, hot, "refunded").Want(t, http.StatusOK)
 		// Once every 30 seconds is safe for ever.
 		for range 10 {
-			s.clock.advance(30 * time.Second)
-			o.get(t, "/payments/"+hot).want(t, http.StatusOK)
+			s.Clock.Advance(30 * time.Second)
+			o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
 		}
 	})
 }
 
-func loginBody(key, secret string) string {
+func LoginBody(key, secret string) string {
 	return fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, key, secret)
 }
 
 func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
-	limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Starter)
-		good := loginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
+	Limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Starter)
+		good := LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 30 { // successes do not count
-			o.post(t, "/auth/token", good).want(t, http.StatusOK)
+			o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
 		}
 		for i := range 10 { // of any key
-			o.post(t, "/auth/token", loginBody(fmt.Sprint("pk_test_", i), "sk_test_x")).refused(t, "401 invalid_api_key authentication_error")
+			o.Post(t, "/auth/token", LoginBody(fmt.Sprint("pk_test_", i), "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
 		}
-		o.post(t, "/auth/token", loginBody("pk_test_x", "sk_test_x")).stands(t, http.StatusTooManyRequests, "10 0 60 6")
-		o.post(t, "/auth/token", good).stands(t, http.StatusTooManyRequests, "10 0 60 6")
+		stands(t, o.Post(t, "/auth/token", LoginBody("pk_test_x", "sk_test_x")), http.StatusTooManyRequests, "10 0 60 6")
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
 		// Another X-Forwarded-For is not another address, unless a trusted proxy says so.
 		for _, header := range []string{"X-Forwarded-For: 198.51.100.7", "X-Real-Ip: 198.51.100.7", "Forwarded: for=198.51.100.7"} {
-			o.post(t, "/auth/token", good, header).stands(t, http.StatusTooManyRequests, "10 0 60 6")
+			stands(t, o.Post(t, "/auth/token", good, header), http.StatusTooManyRequests, "10 0 60 6")
 		}
-		s.clock.advance(6*time.Second - 1)
-		o.post(t, "/auth/token", good).stands(t, http.StatusTooManyRequests, "10 0 55 1")
-		s.clock.advance(1)
-		o.post(t, "/auth/token", good).want(t, http.StatusOK)
-		o.post(t, "/auth/token", loginBody("pk_test_x", "sk_test_x")).refused(t, "401 invalid_api_key authentication_error")
-		o.post(t, "/auth/token", good).stands(t, http.StatusTooManyRequests, "10 0 60 6")
-		o.get(t, "/ping").want(t, http.StatusOK) // credentials that are good already are another matter
+		s.Clock.Advance(6*time.Second - 1)
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 55 1")
+		s.Clock.Advance(1)
+		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
+		o.Post(t, "/auth/token", LoginBody("pk_test_x", "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
+		o.Get(t, "/ping").Want(t, http.StatusOK) // credentials that are good already are another matter
 	})
 }
 
 func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
-	limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Starter)
-		bad := loginBody(o.Sandbox.Publishable, "sk_test_guess")
+	Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Starter)
+		bad := LoginBody(o.Sandbox.Publishable, "sk_test_guess")
 		from := func(i int) string { return fmt.Sprintf("X-Forwarded-For: 6.6.6.6, 198.51.100.%d", i) }
 		for i := range 10 {
-			o.post(t, "/auth/token", bad, from(i)).refused(t, "401 invalid_api_key authentication_error")
+			o.Post(t, "/auth/token", bad, from(i)).Refused(t, "401 invalid_api_key authentication_error")
 		}
 		for i := range 10 {
-			o.post(t, "/auth/token", bad, from(100+i)).stands(t, http.StatusTooManyRequests, "10 0 60 6")
+			stands(t, o.Post(t, "/auth/token", bad, from(100+i)), http.StatusTooManyRequests, "10 0 60 6")
 		}
-		o.post(t, "/auth/token", loginBody(o.Sandbox.Publishable, o.Sandbox.Secret), from(200)).want(t, http.StatusOK)
-		o.post(t, "/auth/token", loginBody(o.Live.Publishable, "sk_live_guess"), from(201)).refused(t, "401 invalid_api_key authentication_error")
+		o.Post(t, "/auth/token", LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret), from(200)).Want(t, http.StatusOK)
+		o.Post(t, "/auth/token", LoginBody(o.Live.Publishable, "sk_live_guess"), from(201)).Refused(t, "401 invalid_api_key authentication_error")
 		// IPv6: the 64 bits of a subscriber are one address.
 		for i := range 10 {
-			o.post(t, "/auth/token", loginBody(fmt.Sprint("pk_", i), "x"), fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i)).refused(t, "401 invalid_api_key authentication_error")
+			o.Post(t, "/auth/token", LoginBody(fmt.Sprint("pk_", i), "x"), fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i)).Refused(t, "401 invalid_api_key authentication_error")
 		}
-		o.post(t, "/auth/token", loginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8::ffff").stands(t, http.StatusTooManyRequests, "10 0 60 6")
-		o.post(t, "/auth/token", loginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8:0:1::1").refused(t, "401 invalid_api_key authentication_error")
+		stands(t, o.Post(t, "/auth/token", LoginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8::ffff"), http.StatusTooManyRequests, "10 0 60 6")
+		o.Post(t, "/auth/token", LoginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8:0:1::1").Refused(t, "401 invalid_api_key authentication_error")
 	}, netip.MustParsePrefix("127.0.0.0/8"))
 }
 
 func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
-	limited(t, func(l *daemon.Limits) { l.Refused = 2 }, func(t *testing.T, s *service) { // 10 at once
-		o, unseen := s.of(t, tenant.Standard), s.of(t, tenant.Standard)
-		token := s.of(t, tenant.Standard).pair(t).text(t, "accessToken")
-		o.get(t, "/ping").want(t, http.StatusOK)
+	Limited(t, func(l *daemon.Limits) { l.Refused = 2 }, func(t *testing.T, s *Instance) { // 10 at once
+		o, unseen := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
+		token := Pair(t, merchantOf(t, s, tenant.Standard)).Text(t, "accessToken")
+		o.Get(t, "/ping").Want(t, http.StatusOK)
 		for i := range 10 {
 			bad := []string{"", "sk_test_x", "pk_live_x", "nonsense", altered(token, 2)}[i%5]
-			r := o.as(bad).get(t, "/me")
-			if r.status != http.StatusUnauthorized || r.header.Get("RateLimit-Limit") != "" {
+			r := o.As(bad).Get(t, "/me")
+			if r.Status != http.StatusUnauthorized || r.Header.Get("RateLimit-Limit") != "" {
 				t.Errorf("want 401: %s", r)
 			}
 		}
 		for _, bad := range []string{"", "sk_test_x", "nonsense", altered(token, 2)} {
-			o.as(bad).get(t, "/me").stands(t, http.StatusTooManyRequests, "10 0 5 1")
+			stands(t, o.As(bad).Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
 		}
-		o.refresh(t, "rt_nonsense").stands(t, http.StatusTooManyRequests, "10 0 5 1")
+		stands(t, refreshLogin(t, o, "rt_nonsense"), http.StatusTooManyRequests, "10 0 5 1")
 		// Whoever shares the address is let in: tokens, and keys that were seen good.
-		o.get(t, "/me").want(t, http.StatusOK)
-		o.as(token).get(t, "/me").want(t, http.StatusOK)
-		unseen.get(t, "/me").stands(t, http.StatusTooManyRequests, "10 0 5 1")
-		s.clock.advance(500 * time.Millisecond)
-		unseen.get(t, "/me").want(t, http.StatusOK)
-		o.as("nonsense").get(t, "/me").refused(t, "401 invalid_token authentication_error")
-		o.as("nonsense").get(t, "/me").stands(t, http.StatusTooManyRequests, "10 0 5 1")
+		o.Get(t, "/me").Want(t, http.StatusOK)
+		o.As(token).Get(t, "/me").Want(t, http.StatusOK)
+		stands(t, unseen.Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
+		s.Clock.Advance(500 * time.Millisecond)
+		unseen.Get(t, "/me").Want(t, http.StatusOK)
+		o.As("nonsense").Get(t, "/me").Refused(t, "401 invalid_token authentication_error")
+		stands(t, o.As("nonsense").Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
 	})
 }
 
 // A provider is always heard: its confirmations are money.
 func TestNotificationsAreNotLimited(t *testing.T) {
-	limited(t, func(l *daemon.Limits) { few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Trusted)
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+	Limited(t, func(l *daemon.Limits) { Few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Trusted)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 30 {
-			r := s.send(t, request{method: http.MethodPost, path: apiPath + "/providers/sandbox-1/notifications", body: note(id, paid50)})
-			r.refused(t, "401 invalid_token authentication_error")
+			r := s.Send(t, Request{Method: http.MethodPost, Path: APIPath + "/providers/sandbox-1/notifications", Body: Note(id, Paid50)})
+			r.Refused(t, "401 invalid_token authentication_error")
 		}
-		s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK)
-		if got := o.status(t, id); got != "completed" {
+		s.Notify(t, "sandbox-1", Note(id, Paid50)).Want(t, http.StatusOK)
+		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s", got)
 		}
 	})
 }
 
 func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
-	limited(t, func(l *daemon.Limits) { l.Open = 2 }, func(t *testing.T, s *service) { // 10 at once
-		o := s.of(t, tenant.Starter)
-		good := loginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
+	Limited(t, func(l *daemon.Limits) { l.Open = 2 }, func(t *testing.T, s *Instance) { // 10 at once
+		o := merchantOf(t, s, tenant.Starter)
+		good := LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 10 {
-			o.post(t, "/auth/token", good).stands(t, http.StatusOK, "")
+			stands(t, o.Post(t, "/auth/token", good), http.StatusOK, "")
 		}
-		o.post(t, "/auth/token", good).stands(t, http.StatusTooManyRequests, "10 0 5 1")
-		o.refresh(t, "rt_x").stands(t, http.StatusTooManyRequests, "10 0 5 1")
-		o.get(t, "/ping").want(t, http.StatusOK)
-		s.clock.advance(500 * time.Millisecond)
-		o.post(t, "/auth/token", good).want(t, http.StatusOK)
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 5 1")
+		stands(t, refreshLogin(t, o, "rt_x"), http.StatusTooManyRequests, "10 0 5 1")
+		o.Get(t, "/ping").Want(t, http.StatusOK)
+		s.Clock.Advance(500 * time.Millisecond)
+		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
 		// A session's token is no name to be counted under, and its pages have more.
-		token := o.session(t, checkout)
-		nobody := shop{service: s}
-		nobody.get(t, "/checkout/sessions/"+token).stands(t, http.StatusTooManyRequests, "10 0 5 1")
-		nobody.post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_card"}`).stands(t, http.StatusTooManyRequests, "10 0 5 1")
+		token := o.Session(t, CheckoutBody)
+		nobody := Client{Instance: s}
+		stands(t, nobody.Get(t, "/checkout/sessions/"+token), http.StatusTooManyRequests, "10 0 5 1")
+		stands(t, nobody.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_card"}`), http.StatusTooManyRequests, "10 0 5 1")
 		for range 50 {
-			if res, _ := s.raw(t, http.MethodGet, "/checkout/"+token, "", nil); res.StatusCode != http.StatusOK {
+			if res, _ := Raw(t, s, http.MethodGet, "/checkout/"+token, "", nil); res.StatusCode != http.StatusOK {
 				t.Errorf("the page answers %d", res.StatusCode)
 			}
 		}
-		if res, _ := s.raw(t, http.MethodPost, "/checkout/"+token, "", nil); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
+		if res, _ := Raw(t, s, http.MethodPost, "/checkout/"+token, "", nil); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
 			t.Errorf("the page answers %d %v, want 429", res.StatusCode, res.Header)
 		}
-		if n := o.total(t, nil); n != "0" {
+		if n := o.Total(t, nil); n != "0" {
 			t.Errorf("%s payments were made, want none", n)
 		}
 	})
 }
 
 func TestRaceTakesNoMoreThanTheLimit(t *testing.T) {
-	limited(t, few, func(t *testing.T, s *service) {
-		o := s.of(t, tenant.Trusted) // 16 at once
+	Limited(t, Few, func(t *testing.T, s *Instance) {
+		o := merchantOf(t, s, tenant.Trusted) // 16 at once
 		var created atomic.Int64
 		var all sync.WaitGroup
 		for range 60 {
 			all.Go(func() {
-				if r := o.post(t, "/payments", card); r.status == http.StatusCreated {
+				if r := o.Post(t, "/payments", Card); r.Status == http.StatusCreated {
 					created.Add(1)
 				} else {
-					r.refused(t, tooMany)
+					r.Refused(t, TooMany)
 				}
 			})
 		}
 		all.Wait()
-		s.clock.advance(time.Minute)
-		if n := o.total(t, nil); created.Load() != 16 || n != "16" {
+		s.Clock.Advance(time.Minute)
+		if n := o.Total(t, nil); created.Load() != 16 || n != "16" {
 			t.Errorf("%d payments were replied and %s written, want 16", created.Load(), n)
 		}
 	})
 }
 
 func TestLimitsCanBeLifted(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, card)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, Card)
 		for range 20 {
-			o.get(t, "/payments/"+id).stands(t, http.StatusOK, "")
-			o.post(t, "/auth/token", loginBody("pk_test_x", "x")).stands(t, http.StatusUnauthorized, "")
+			stands(t, o.Get(t, "/payments/"+id), http.StatusOK, "")
+			stands(t, o.Post(t, "/auth/token", LoginBody("pk_test_x", "x")), http.StatusUnauthorized, "")
 		}
 	})
 }
@@ -360,17 +360,17 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 	database := dbtest.Postgres(t)
 	redis := dbtest.Redis(t)
 	slow := func(l *daemon.Limits) { l.Redis, l.Poll = redis.URL, time.Hour } // nothing comes back while the test runs
-	a, b := startLimited(t, database, slow), startLimited(t, database, slow)
-	o := a.shop(t)
-	id := o.create(t, card)
+	a, b := StartLimited(t, database, slow), StartLimited(t, database, slow)
+	o := a.NewShop(t)
+	id := o.Create(t, Card)
 	there := o
-	there.service = b
+	there.Instance = b
 	read := func(n int) (taken int) {
 		for i := range n {
-			if r := []shop{o, there}[i%2].get(t, "/payments/"+id); r.status == http.StatusOK {
+			if r := []Client{o, there}[i%2].Get(t, "/payments/"+id); r.Status == http.StatusOK {
 				taken++
 			} else {
-				r.refused(t, tooMany)
+				r.Refused(t, TooMany)
 			}
 		}
 		return taken
@@ -383,9 +383,9 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 		t.Errorf("without Redis two nodes allowed %d reads, want 5 each", n)
 	}
 	redis.Start(t) // empty, as after a failover
-	eventually(t, "a node has found Redis again", func() bool { return o.get(t, "/payments/"+id).status == http.StatusOK })
-	eventually(t, "the nodes share their limits again", func() bool {
-		other := o.create(t, card)
+	Eventually(t, "a node has found Redis again", func() bool { return o.Get(t, "/payments/"+id).Status == http.StatusOK })
+	Eventually(t, "the nodes share their limits again", func() bool {
+		other := o.Create(t, Card)
 		id = other
 		return read(12) == 5
 	})
@@ -394,21 +394,21 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 // Who goes on over a limit is in the log, once a second.
 func TestRequestsOverALimitAreTold(t *testing.T) {
 	t.Parallel()
-	log, c, l := &lines{}, &clock{}, daemon.DefaultLimits()
-	c.freeze()
-	few(&l)
-	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
-	o := s.of(t, tenant.Standard).live()
+	log, c, l := &lines{}, &Clock{}, daemon.DefaultLimits()
+	c.Freeze()
+	Few(&l)
+	s := StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
+	o := merchantOf(t, s, tenant.Standard).Production()
 	over := func() {
 		for range 20 {
-			o.get(t, "/ping")
+			o.Get(t, "/ping")
 		}
 	}
 	over()
 	if n := log.told("requests are over a limit"); n != 1 || log.told("address=127.0.0.1") == 0 {
 		t.Errorf("%d lines tell of 16 requests over the limit, want one with the address", n)
 	}
-	c.advance(time.Second)
+	c.Advance(time.Second)
 	over()
 	if n := log.told("more_of_them=15"); n != 1 {
 		t.Errorf("a second later %d lines tell of 15 more, want one", n)

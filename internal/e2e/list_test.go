@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ids returns the ids of a list reply.
-func ids(t *testing.T, r reply) []string {
+// IDs returns the ids of a list reply.
+func IDs(t *testing.T, r Reply) []string {
 	t.Helper()
-	rows, _ := r.want(t, http.StatusOK).at(t, "data")
+	rows, _ := r.Want(t, http.StatusOK).At(t, "data")
 	list := []string{}
 	for _, row := range rows.([]any) {
 		list = append(list, fmt.Sprint(row.(map[string]any)["id"]))
@@ -22,9 +22,9 @@ func ids(t *testing.T, r reply) []string {
 }
 
 func TestListSelectsAndCounts(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		stranger.create(t, card)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		stranger.Create(t, Card)
 		type made struct{ id, status, rail, method, country, order, at string }
 		var all []made // newest first
 		add := func(status, rail, method, country, order, fields string, header ...string) {
@@ -33,10 +33,10 @@ func TestListSelectsAndCounts(t *testing.T) {
 				amount = "10.96"
 			}
 			body := fmt.Sprintf(`{"amount":%s,"paymentMethodId":%q,"merchantOrderId":%q,"documentId":"1"%s}`, amount, rail, order, fields)
-			id := o.create(t, body, header...)
-			created := o.get(t, "/payments/"+id).text(t, "timestamps.created")
+			id := o.Create(t, body, header...)
+			created := o.Get(t, "/payments/"+id).Text(t, "timestamps.created")
 			all = append([]made{{id, status, rail, method, country, order, created}}, all...)
-			s.clock.advance(1500 * time.Millisecond)
+			s.Clock.Advance(1500 * time.Millisecond)
 		}
 		add("pending", "sbx_pix", "pix", "BRA", "a", "")
 		add("completed", "sbx_card", "card", "USA", "a", "")
@@ -45,11 +45,11 @@ func TestListSelectsAndCounts(t *testing.T) {
 		add("expired", "sbx_spei", "spei", "MEX", "c", "", "Sandbox-Simulate: expired")
 		add("pending", "sbx_pse", "bank_transfer", "COL", "", "")
 		add("completed", "sbx_card", "card", "USA", "", "")
-		o.simulate(t, all[0].id, "refunded").want(t, http.StatusOK)
+		o.Simulate(t, all[0].id, "refunded").Want(t, http.StatusOK)
 		all[0].status = "refunded"
 		add("processing", "sbx_card", "card", "USA", "d", "")
 		add("completed", "sbx_card", "card", "USA", "e", "")
-		s.notify(t, "sandbox-1", note(all[0].id, `"status":"disputed","reason":"fraudulent"`)).want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", Note(all[0].id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		all[0].status = "chargeback"
 
 		instant := func(m made) string { return strings.TrimSuffix(m.at, "Z") }
@@ -100,44 +100,44 @@ func TestListSelectsAndCounts(t *testing.T) {
 					want = append(want, m.id)
 				}
 			}
-			r := o.get(t, "/payments?"+c.query)
-			if got := ids(t, r); !slices.Equal(got, want) {
+			r := o.Get(t, "/payments?"+c.query)
+			if got := IDs(t, r); !slices.Equal(got, want) {
 				t.Errorf("%s: got %d rows %v, want %d, newest first: %v", c.query, len(got), got, len(want), want)
 			}
 			if strings.Contains(c.query, "starting_after") {
 				continue // its total is that of the filter
 			}
-			for _, difference := range compare("pagination", decode(t, fmt.Appendf(nil, `{"total":%d,"limit":50,"offset":0,"pages":%d,"nextCursor":null}`, len(want), min(1, len(want)))), pagination(t, r)) {
+			for _, difference := range Compare("pagination", Decode(t, fmt.Appendf(nil, `{"total":%d,"limit":50,"offset":0,"pages":%d,"nextCursor":null}`, len(want), min(1, len(want)))), Pagination(t, r)) {
 				t.Errorf("%s: %s: %s", c.query, difference, r)
 			}
-			o.get(t, "/transactions?"+c.query).is(t, http.StatusOK, string(r.body))
+			o.Get(t, "/transactions?"+c.query).Is(t, http.StatusOK, string(r.Body))
 		}
 	})
 }
 
-// cursor is the nextCursor of a page of a list, as JSON.
-func cursor(page, all []string) string {
+// Cursor is the nextCursor of a page of a list, as JSON.
+func Cursor(page, all []string) string {
 	if len(page) == 0 || page[len(page)-1] == all[len(all)-1] {
 		return "null"
 	}
 	return `"` + page[len(page)-1] + `"`
 }
 
-func pagination(t *testing.T, r reply) any {
+func Pagination(t *testing.T, r Reply) any {
 	t.Helper()
-	v, _ := r.at(t, "pagination")
+	v, _ := r.At(t, "pagination")
 	return v
 }
 
 func TestPagesCoverTheListExactly(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const n = 7
 		for i := range n {
-			o.create(t, fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_pse"}`, i+1))
-			s.clock.advance(2 * time.Millisecond)
+			o.Create(t, fmt.Sprintf(`{"amount":%d,"paymentMethodId":"sbx_pse"}`, i+1))
+			s.Clock.Advance(2 * time.Millisecond)
 		}
-		all := ids(t, o.get(t, "/payments"))
+		all := IDs(t, o.Get(t, "/payments"))
 		for _, c := range []struct {
 			query                string
 			limit, offset, pages int
@@ -160,21 +160,21 @@ func TestPagesCoverTheListExactly(t *testing.T) {
 			{"offset=-1", 50, 0, 1, all},
 			{"limit=&offset=", 50, 0, 1, all},
 		} {
-			r := o.get(t, "/payments?"+c.query)
-			if got := ids(t, r); !slices.Equal(got, c.want) {
+			r := o.Get(t, "/payments?"+c.query)
+			if got := IDs(t, r); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.query, got, c.want)
 			}
-			want := fmt.Sprintf(`{"total":%d,"limit":%d,"offset":%d,"pages":%d,"nextCursor":%s}`, n, c.limit, c.offset, c.pages, cursor(c.want, all))
-			for _, difference := range compare("pagination", decode(t, []byte(want)), pagination(t, r)) {
+			want := fmt.Sprintf(`{"total":%d,"limit":%d,"offset":%d,"pages":%d,"nextCursor":%s}`, n, c.limit, c.offset, c.pages, Cursor(c.want, all))
+			for _, difference := range Compare("pagination", Decode(t, []byte(want)), Pagination(t, r)) {
 				t.Errorf("%s: %s: %s", c.query, difference, r)
 			}
 		}
 		var walked []string
 		query := "limit=3"
 		for range n {
-			page := o.get(t, "/payments?"+query)
-			walked = append(walked, ids(t, page)...)
-			next, _ := page.at(t, "pagination.nextCursor")
+			page := o.Get(t, "/payments?"+query)
+			walked = append(walked, IDs(t, page)...)
+			next, _ := page.At(t, "pagination.nextCursor")
 			if next == nil {
 				break
 			}
@@ -187,8 +187,8 @@ func TestPagesCoverTheListExactly(t *testing.T) {
 }
 
 func TestListRefusesWhatItCannotRead(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for query, fields := range map[string]string{
 			"status=paid":                          "status",
 			"status=PENDING":                       "status",
@@ -212,21 +212,21 @@ func TestListRefusesWhatItCannotRead(t *testing.T) {
 		} {
 			for _, path := range []string{"/payments", "/transactions"} {
 				first, _, _ := strings.Cut(fields, ",")
-				o.get(t, path+"?"+query).refused(t, "400 invalid_request invalid_request_error param="+first+" issues="+fields)
+				o.Get(t, path+"?"+query).Refused(t, "400 invalid_request invalid_request_error param="+first+" issues="+fields)
 			}
 		}
 		for _, query := range []string{"status=%0&status=failed", "merchantOrderId=a;b", "%zz"} {
-			o.get(t, "/payments?"+query).refused(t, "400 invalid_request invalid_request_error")
+			o.Get(t, "/payments?"+query).Refused(t, "400 invalid_request invalid_request_error")
 		}
-		o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
 		for query, want := range map[string]string{"paymentMethodId&limit=5": "1", "merchantOrderId": "1", "paymentMethodId=true": "0"} {
-			if got, _ := o.get(t, "/payments?"+query).at(t, "pagination.total"); fmt.Sprint(got) != want {
+			if got, _ := o.Get(t, "/payments?"+query).At(t, "pagination.total"); fmt.Sprint(got) != want {
 				t.Errorf("%s lists %s payments, want %s", query, got, want)
 			}
 		}
 		for _, id := range []string{"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "x", "TXN-", strings.Repeat("9", 300), "TXN-%00", "TXN-%ff", "TXN-a%2Fb", "ñ", "'"} {
 			for _, path := range []string{"/payments/", "/transactions/"} {
-				o.get(t, path+id).refused(t, "404 transaction_not_found invalid_request_error")
+				o.Get(t, path+id).Refused(t, "404 transaction_not_found invalid_request_error")
 			}
 		}
 	})

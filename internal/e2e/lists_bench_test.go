@@ -105,7 +105,7 @@ func BenchmarkLists(b *testing.B) {
 			var took []time.Duration
 			for i := range b.N + 20 {
 				at := time.Now()
-				get(b, service.URL+apiPath+"/payments?"+q.query(), o.Sandbox.Secret)
+				get(b, service.URL+APIPath+"/payments?"+q.query(), o.Sandbox.Secret)
 				if i >= 20 { // warm
 					took = append(took, time.Since(at))
 				}

@@ -16,42 +16,42 @@ import (
 )
 
 // login is the tokens of one.
-func (o shop) login(t *testing.T) (access shop, refresh string) {
+func login(t *testing.T, o Client) (access Client, refresh string) {
 	t.Helper()
-	r := o.pair(t)
-	return o.as(r.text(t, "accessToken")), r.text(t, "refreshToken")
+	r := Pair(t, o)
+	return o.As(r.Text(t, "accessToken")), r.Text(t, "refreshToken")
 }
 
 const ended = "401 invalid_token authentication_error"
 
 func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		in, refresh := o.login(t)
-		other, _ := o.login(t)
-		in.get(t, "/me").want(t, http.StatusOK)
-		in.post(t, "/auth/logout", "").is(t, http.StatusOK, `{"ok":true}`)
-		in.get(t, "/me").refused(t, ended)
-		in.post(t, "/auth/logout", "").refused(t, ended)
-		o.refresh(t, refresh).refused(t, ended)
-		other.get(t, "/me").want(t, http.StatusOK)
-		o.post(t, "/auth/logout", "").refused(t, "400 invalid_request invalid_request_error")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		in, refresh := login(t, o)
+		other, _ := login(t, o)
+		in.Get(t, "/me").Want(t, http.StatusOK)
+		in.Post(t, "/auth/logout", "").Is(t, http.StatusOK, `{"ok":true}`)
+		in.Get(t, "/me").Refused(t, ended)
+		in.Post(t, "/auth/logout", "").Refused(t, ended)
+		refreshLogin(t, o, refresh).Refused(t, ended)
+		other.Get(t, "/me").Want(t, http.StatusOK)
+		o.Post(t, "/auth/logout", "").Refused(t, "400 invalid_request invalid_request_error")
 
-		third, refresh := o.login(t)
-		s.logout(t, refresh).is(t, http.StatusOK, `{"ok":true}`)
-		third.get(t, "/me").refused(t, ended)
-		s.logout(t, refresh).refused(t, badRefresh)
-		s.logout(t, "rt_made.1.up").refused(t, badRefresh)
-		s.bare(t, "/auth/logout", "").refused(t, "401 missing_credentials authentication_error")
-		s.bare(t, "/auth/logout", "{}").refused(t, "401 missing_credentials authentication_error")
+		third, refresh := login(t, o)
+		logout(t, s, refresh).Is(t, http.StatusOK, `{"ok":true}`)
+		third.Get(t, "/me").Refused(t, ended)
+		logout(t, s, refresh).Refused(t, badRefresh)
+		logout(t, s, "rt_made.1.up").Refused(t, badRefresh)
+		bare(t, s, "/auth/logout", "").Refused(t, "401 missing_credentials authentication_error")
+		bare(t, s, "/auth/logout", "{}").Refused(t, "401 missing_credentials authentication_error")
 
-		fourth, used := o.login(t)
-		o.refresh(t, used).want(t, http.StatusOK)
-		s.logout(t, used).refused(t, badRefresh) // not its owner, who has the next one
-		fourth.get(t, "/me").refused(t, ended)
-		o.get(t, "/me").want(t, http.StatusOK)
+		fourth, used := login(t, o)
+		refreshLogin(t, o, used).Want(t, http.StatusOK)
+		logout(t, s, used).Refused(t, badRefresh) // not its owner, who has the next one
+		fourth.Get(t, "/me").Refused(t, ended)
+		o.Get(t, "/me").Want(t, http.StatusOK)
 		var told []audit.Entry
-		for _, e := range o.acts(t) {
+		for _, e := range AuditActs(t, o) {
 			if e.Act == audit.LoginRevoked {
 				told = append(told, e)
 			}
@@ -63,15 +63,15 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 }
 
 // logout ends the login of a refresh token, which is all that it shows.
-func (s *service) logout(t *testing.T, refresh string) reply {
+func logout(t *testing.T, s *Instance, refresh string) Reply {
 	t.Helper()
-	return s.bare(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
+	return bare(t, s, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
 }
 
 // bare posts without credentials.
-func (s *service) bare(t *testing.T, path, body string) reply {
+func bare(t *testing.T, s *Instance, path, body string) Reply {
 	t.Helper()
-	return s.send(t, request{method: http.MethodPost, path: apiPath + path, body: body, header: http.Header{"Content-Type": {"application/json"}}})
+	return s.Send(t, Request{Method: http.MethodPost, Path: APIPath + path, Body: body, Header: http.Header{"Content-Type": {"application/json"}}})
 }
 
 // What is revoked at one node is refused at the others within two seconds, with no question
@@ -79,41 +79,41 @@ func (s *service) bare(t *testing.T, path, body string) reply {
 func TestRevocationReachesEveryNode(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
-	one := startWith(t, database, &clock{}, func(*daemon.Config) {})
-	two := startWith(t, database, &clock{}, func(*daemon.Config) {})
-	o := one.shop(t)
-	there := shop{Onboarded: o.Onboarded, service: two, credential: o.credential}
-	gone := func(what string, in shop) {
+	one := StartWith(t, database, &Clock{}, func(*daemon.Config) {})
+	two := StartWith(t, database, &Clock{}, func(*daemon.Config) {})
+	o := one.NewShop(t)
+	there := Client{Onboarded: o.Onboarded, Instance: two, Credential: o.Credential}
+	gone := func(what string, in Client) {
 		t.Helper()
-		at := there.as(in.credential)
-		eventually(t, what+" is refused at the other node", func() bool { return at.get(t, "/me").status == http.StatusUnauthorized })
-		in.get(t, "/me").refused(t, ended)
+		at := there.As(in.Credential)
+		Eventually(t, what+" is refused at the other node", func() bool { return at.Get(t, "/me").Status == http.StatusUnauthorized })
+		in.Get(t, "/me").Refused(t, ended)
 	}
-	a, _ := o.login(t)
-	b, refresh := o.login(t)
-	c, _ := o.login(t)
-	d, _ := o.login(t)
-	for _, in := range []shop{a, b, c, d} {
-		there.as(in.credential).get(t, "/me").want(t, http.StatusOK) // and is remembered
+	a, _ := login(t, o)
+	b, refresh := login(t, o)
+	c, _ := login(t, o)
+	d, _ := login(t, o)
+	for _, in := range []Client{a, b, c, d} {
+		there.As(in.Credential).Get(t, "/me").Want(t, http.StatusOK) // and is remembered
 	}
-	a.post(t, "/auth/logout", "").want(t, http.StatusOK)
+	a.Post(t, "/auth/logout", "").Want(t, http.StatusOK)
 	gone("a login that was left", a)
 
-	o.refresh(t, refresh).want(t, http.StatusOK)
-	o.refresh(t, refresh).refused(t, ended)
+	refreshLogin(t, o, refresh).Want(t, http.StatusOK)
+	refreshLogin(t, o, refresh).Refused(t, ended)
 	gone("a login whose refresh token was stolen", b)
 
-	key := o.act(t, audit.LoginCreated, one.loginOf(t, o)).By.ID
+	key := AuditEntry(t, o, audit.LoginCreated, loginOf(t, one, o)).By.ID
 	n, err := one.App.Access.RevokeLogins(ctx, one.App.Self(), "", key, "a test")
-	must(t, err)
+	Must(t, err)
 	if n != 2 { // c and d: the others have ended
 		t.Errorf("%d logins of the key were ended, want 2", n)
 	}
 	gone("a login of a key whose logins were ended", c)
 	gone("another one", d)
-	e, _ := o.login(t)
+	e, _ := login(t, o)
 	n, err = one.App.Access.RevokeLogins(ctx, one.App.Self(), o.Merchant.ID, "", "a test")
-	must(t, err)
+	Must(t, err)
 	if n != 1 {
 		t.Errorf("%d logins of the merchant were ended, want 1", n)
 	}
@@ -121,7 +121,7 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 
 	// A key that is revoked goes the same way.
 	revoke(t, one.App, o.Sandbox.Secret)
-	eventually(t, "the key is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
+	Eventually(t, "the key is refused at the other node", func() bool { return there.Get(t, "/me").Status == http.StatusUnauthorized })
 }
 
 // Clocks differ. What one node revokes is refused at the others all the same, whichever runs
@@ -133,25 +133,25 @@ func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 			t.Parallel()
 			database := dbtest.Postgres(t)
 			quiet := func(c *daemon.Config) { c.Log = slog.New(slog.DiscardHandler) } // a lease is counted in these clocks here
-			one, two := startWith(t, database, &clock{}, quiet), startWith(t, database, &clock{}, quiet)
-			o := one.shop(t)
-			in, _ := o.login(t)
-			there := shop{Onboarded: o.Onboarded, service: two, credential: in.credential}
-			there.get(t, "/me").want(t, http.StatusOK)
-			one.clock.advance(apart)
-			must(t, one.App.Access.RevokeLogin(ctx, one.App.Self(), one.loginOf(t, o), "a test"))
-			eventually(t, "the login is refused at the other node", func() bool { return there.get(t, "/me").status == http.StatusUnauthorized })
+			one, two := StartWith(t, database, &Clock{}, quiet), StartWith(t, database, &Clock{}, quiet)
+			o := one.NewShop(t)
+			in, _ := login(t, o)
+			there := Client{Onboarded: o.Onboarded, Instance: two, Credential: in.Credential}
+			there.Get(t, "/me").Want(t, http.StatusOK)
+			one.Clock.Advance(apart)
+			Must(t, one.App.Access.RevokeLogin(ctx, one.App.Self(), loginOf(t, one, o), "a test"))
+			Eventually(t, "the login is refused at the other node", func() bool { return there.Get(t, "/me").Status == http.StatusUnauthorized })
 			revoke(t, one.App, o.Sandbox.Secret)
-			key := there.as(o.Sandbox.Secret)
-			eventually(t, "the key is refused at the other node", func() bool { return key.get(t, "/me").status == http.StatusUnauthorized })
+			key := there.As(o.Sandbox.Secret)
+			Eventually(t, "the key is refused at the other node", func() bool { return key.Get(t, "/me").Status == http.StatusUnauthorized })
 		})
 	}
 }
 
 // loginOf is a shop's newest login.
-func (s *service) loginOf(t *testing.T, o shop) (id string) {
+func loginOf(t *testing.T, s *Instance, o Client) (id string) {
 	t.Helper()
-	for _, e := range o.acts(t) {
+	for _, e := range AuditActs(t, o) {
 		if e.Act == audit.LoginCreated {
 			id = e.Object
 		}
@@ -162,16 +162,16 @@ func (s *service) loginOf(t *testing.T, o shop) (id string) {
 // Logins leave a trace, those that are refused a bounded one.
 func TestLoginsLeaveATrace(t *testing.T) {
 	log := &lines{}
-	c := &clock{}
-	c.freeze()
+	c := &Clock{}
+	c.Freeze()
 	address := httptest.NewUnstartedServer(nil)
 	metrics := address.Listener.Addr().String()
-	must(t, address.Listener.Close())
-	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Log, config.Metrics = slog.New(log), metrics })
-	o := s.shop(t)
-	r := o.pair(t)
+	Must(t, address.Listener.Close())
+	s := StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Log, config.Metrics = slog.New(log), metrics })
+	o := s.NewShop(t)
+	r := Pair(t, o)
 	count := func(act audit.Act) (n int, last audit.Entry) {
-		for _, e := range o.acts(t) {
+		for _, e := range AuditActs(t, o) {
 			if e.Act == act {
 				n, last = n+1, e
 			}
@@ -179,26 +179,26 @@ func TestLoginsLeaveATrace(t *testing.T) {
 		return n, last
 	}
 	if n, e := count(audit.LoginCreated); n != 1 || e.By.Kind != audit.ByKey || !strings.HasPrefix(e.By.ID, "key_") || e.By.IP != "127.0.0.1" ||
-		e.By.Request != r.header.Get("X-Request-Id") || !strings.HasPrefix(e.Object, "lgn_") {
+		e.By.Request != r.Header.Get("X-Request-Id") || !strings.HasPrefix(e.Object, "lgn_") {
 		t.Errorf("a login is told by %d entries, %+v", n, e)
 	}
 	guess := func(times int) {
 		for range times {
-			o.post(t, "/auth/token", loginBody(o.Sandbox.Publishable, "sk_test_guess")).refused(t, "401 invalid_api_key authentication_error")
+			o.Post(t, "/auth/token", LoginBody(o.Sandbox.Publishable, "sk_test_guess")).Refused(t, "401 invalid_api_key authentication_error")
 		}
 	}
 	guess(20)
 	if n, e := count(audit.LoginRefused); n != 1 || e.By.IP != "127.0.0.1" || e.Shop != o.Shop.ID || strings.Contains(fmt.Sprint(e), "guess") {
 		t.Errorf("20 refused logins in a moment are told by %d entries, %+v", n, e)
 	}
-	c.advance(11 * time.Second)
+	c.Advance(11 * time.Second)
 	guess(1)
 	if n, e := count(audit.LoginRefused); n != 2 || e.Details["more"] != "19" {
 		t.Errorf("%d entries of refused logins, the last is %+v; want two, which tells of 19 more", n, e)
 	}
-	o.post(t, "/auth/token", loginBody("pk_test_unknown", "sk_test_x")).refused(t, "401 invalid_api_key authentication_error")
-	o.refresh(t, "rt_lgn_1.1.00").refused(t, ended)
-	o.as("sk_test_unknown").get(t, "/me").want(t, http.StatusUnauthorized)
+	o.Post(t, "/auth/token", LoginBody("pk_test_unknown", "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
+	refreshLogin(t, o, "rt_lgn_1.1.00").Refused(t, ended)
+	o.As("sk_test_unknown").Get(t, "/me").Want(t, http.StatusUnauthorized)
 	if n := log.told("a login was refused"); n != 2 {
 		t.Errorf("%d lines tell of refused logins, want 2: one a second", n)
 	}
@@ -206,10 +206,10 @@ func TestLoginsLeaveATrace(t *testing.T) {
 		t.Errorf("%d lines tell of refused credentials, want one with the address", n)
 	}
 	page, err := http.Get("http://" + metrics + "/metrics")
-	must(t, err)
+	Must(t, err)
 	defer page.Body.Close()
 	text, err := io.ReadAll(page.Body)
-	must(t, err)
+	Must(t, err)
 	for event, want := range map[string]int{"login": 1, "login_refused": 22, "refresh": 0, "refresh_refused": 1, "credential_refused": 1} {
 		if line := fmt.Sprintf("cascada_auth_total{event=%q} %d\n", event, want); !strings.Contains(string(text), line) {
 			t.Errorf("/metrics has no %s", line)
@@ -219,13 +219,13 @@ func TestLoginsLeaveATrace(t *testing.T) {
 
 // Who logs out when his access token has just ended sends both, as clients do.
 func TestLogoutWithAnEndedAccessToken(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		in, refresh := o.login(t)
-		s.clock.advance(20 * time.Minute)
-		r := in.post(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
-		if after := o.refresh(t, refresh); after.status == http.StatusOK {
-			t.Errorf("logout with an ended access token and a good refresh token: %d %s; the refresh token is good yet", r.status, r.body)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		in, refresh := login(t, o)
+		s.Clock.Advance(20 * time.Minute)
+		r := in.Post(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
+		if after := refreshLogin(t, o, refresh); after.Status == http.StatusOK {
+			t.Errorf("logout with an ended access token and a good refresh token: %d %s; the refresh token is good yet", r.Status, r.Body)
 		}
 	})
 }

@@ -48,14 +48,14 @@ func (p *repeater) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 // the service does not ask, which would make the refund.
 func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	p := &repeater{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, lost: true}
-	a := node(t, database, clock, p, log)
-	scope, payment := paidCard(t, a)
+	a := Node(t, database, clock, p, log)
+	scope, payment := PaidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
-	clock.advance(10 * time.Minute)
+	Must(t, err)
+	clock.Advance(10 * time.Minute)
 	p.lost, p.mute = false, true // the line is half well
 	if len(p.paid) != 0 {
 		t.Fatal("it was made before")
@@ -63,12 +63,12 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "it is not in their books")
 	p.mute = false
 	for range 50 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, sweepErr := a.Claims.SweepClaims(ctx)
-		must(t, sweepErr)
+		Must(t, sweepErr)
 	}
 	told, readErr := a.Notices.Notifications(ctx, payment, 10)
-	must(t, readErr)
+	Must(t, readErr)
 	if err == nil && len(p.paid) > 0 && !c.Status.Pays() {
 		t.Errorf("the claim is %s by the operator's word; asking for it paid %v after %d calls; %d notifications", c.Status, p.paid, p.calls, len(told))
 	}

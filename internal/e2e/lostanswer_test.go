@@ -21,8 +21,8 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
 	line := dbtest.Behind(t, database)
-	s := start(t, line.Address, &clock{})
-	o := s.shop(t)
+	s := Start(t, line.Address, &Clock{})
+	o := s.NewShop(t)
 	direct, err := pgx.Connect(context.Background(), database)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 		{"/webhooks", `{"url":"http://127.0.0.1:1/","events":["settlement.closed"]}`, http.StatusCreated, "subscriptions"},
 		{"/payments", `{"amount":100,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, http.StatusCreated, "payments WHERE status = 'pending'"},
 	} {
-		eventually(t, "the database to be back", func() bool { return o.get(t, "/me/balance").status == http.StatusOK })
+		Eventually(t, "the database to be back", func() bool { return o.Get(t, "/me/balance").Status == http.StatusOK })
 		cut := false
 		line.Before(func() { // the commit is passed on when all other connections are gone
 			mu.Lock()
@@ -59,7 +59,7 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		o.post(t, x.path, x.body).want(t, x.status)
+		o.Post(t, x.path, x.body).Want(t, x.status)
 		line.Before(nil)
 		line.Down(false)
 		mu.Lock()
@@ -68,8 +68,8 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	s.ended.Do(func() { // loops logged that they failed, and may until the end
-		s.clean(t)
+	s.Ended.Do(func() { // loops logged that they failed, and may until the end
+		s.Clean(t)
 		s.Shutdown()
 	})
 }
@@ -79,15 +79,15 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	t.Parallel()
 	line := dbtest.Behind(t, dbtest.Postgres(t))
-	s := start(t, line.Address, &clock{})
-	o := s.shop(t)
-	o.post(t, "/sandbox/clock", `{"advance":"1s"}`).want(t, http.StatusOK)
+	s := Start(t, line.Address, &Clock{})
+	o := s.NewShop(t)
+	o.Post(t, "/sandbox/clock", `{"advance":"1s"}`).Want(t, http.StatusOK)
 	disputed := make([]string, 4)
 	for i := range disputed {
-		_, disputed[i] = o.dispute(t, true)
+		_, disputed[i] = o.Dispute(t, true)
 	}
 	for range 5 { // so that there is enough to give back
-		o.create(t, `{"amount":1000,"paymentMethodId":"sbx_card"}`)
+		o.Create(t, `{"amount":1000,"paymentMethodId":"sbx_card"}`)
 	}
 	line.Lose(15)
 	const clients, rounds = 8, 6
@@ -101,25 +101,25 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	for c := range clients {
 		all.Go(func() {
 			for i := range rounds {
-				id := o.post(t, "/payments", `{"amount":100,"paymentMethodId":"sbx_card"}`).want(t, http.StatusCreated).text(t, "transactionId")
+				id := o.Post(t, "/payments", `{"amount":100,"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
 				for range 2 {
-					o.refund(t, id, `{"amount":10}`).want(t, http.StatusOK)
+					o.Refund(t, id, `{"amount":10}`).Want(t, http.StatusOK)
 				}
-				if got := o.claims(t, id); got != "approved approved" {
+				if got := o.Claims(t, id); got != "approved approved" {
 					t.Errorf("payment %s has the refunds %q, was asked for 2", id, got)
 				}
 				switch i % 3 {
 				case 0:
-					o.post(t, "/sandbox/clock", `{"advance":"1s"}`).want(t, http.StatusOK)
+					o.Post(t, "/sandbox/clock", `{"advance":"1s"}`).Want(t, http.StatusOK)
 					moves.Add(1)
 				case 1:
-					o.post(t, "/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:1/%d/%d","events":["settlement.closed"]}`, c, i)).want(t, http.StatusCreated)
+					o.Post(t, "/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:1/%d/%d","events":["settlement.closed"]}`, c, i)).Want(t, http.StatusCreated)
 					mu.Lock()
 					hooks++
 					mu.Unlock()
 				case 2:
 					claim := disputed[c%len(disputed)]
-					o.post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"it was delivered"}`).want(t, http.StatusCreated)
+					o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"it was delivered"}`).Want(t, http.StatusCreated)
 					mu.Lock()
 					words[claim]++
 					mu.Unlock()
@@ -133,19 +133,19 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 		t.Fatal("no answer was lost")
 	}
 	t.Logf("%d answers lost", line.Lost())
-	if got := o.get(t, "/payments?status=refunded&limit=1").text(t, "pagination.total"); got != fmt.Sprint(clients*rounds) {
+	if got := o.Get(t, "/payments?status=refunded&limit=1").Text(t, "pagination.total"); got != fmt.Sprint(clients*rounds) {
 		t.Errorf("%s payments, want %d", got, clients*rounds)
 	}
-	if got := o.get(t, "/webhooks").text(t, "pagination.total"); got != fmt.Sprint(hooks) {
+	if got := o.Get(t, "/webhooks").Text(t, "pagination.total"); got != fmt.Sprint(hooks) {
 		t.Errorf("%s endpoints, want %d", got, hooks)
 	}
 	for claim, n := range words {
-		if list, _ := o.get(t, "/claims/"+claim).at(t, "evidence"); len(list.([]any)) != n {
+		if list, _ := o.Get(t, "/claims/"+claim).At(t, "evidence"); len(list.([]any)) != n {
 			t.Errorf("claim %s has %d pieces of evidence, want %d", claim, len(list.([]any)), n)
 		}
 	}
 	want := time.Duration(1+moves.Load()) * time.Second
-	if got, _, err := s.App.Sandbox.Clock(ctx, o.scope()); err != nil || got.Advance != want {
+	if got, _, err := s.App.Sandbox.Clock(ctx, SandboxScope(o)); err != nil || got.Advance != want {
 		t.Errorf("the test clock was moved by %s, want %s (%v)", got.Advance, want, err)
 	}
 }
@@ -155,26 +155,26 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 func TestCommitThatWaitsForItsStandbyIsNotDecidedTwice(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
-	s := start(t, dbtest.Address(server), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.Address(server), &Clock{})
+	o := s.NewShop(t)
 	ids := make([]string, 4)
 	for i := range ids {
-		ids[i] = o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		ids[i] = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 	}
 	server.WaitFor("nobody")
-	replies := make([]reply, len(ids))
+	replies := make([]Reply, len(ids))
 	var all sync.WaitGroup
 	for i, id := range ids {
-		all.Go(func() { replies[i] = o.post(t, "/payments/"+id+"/refund", `{"amount":10}`) })
+		all.Go(func() { replies[i] = o.Post(t, "/payments/"+id+"/refund", `{"amount":10}`) })
 	}
 	all.Wait()
 	server.WaitFor("")
-	eventually(t, "the database is back", func() bool { return o.post(t, "/payments", card).status == http.StatusCreated })
+	Eventually(t, "the database is back", func() bool { return o.Post(t, "/payments", Card).Status == http.StatusCreated })
 	for i, id := range ids {
-		made := len(strings.Fields(o.claims(t, id)))
-		if made > 1 || replies[i].status == http.StatusOK && made != 1 {
-			t.Errorf("one call for a refund, answered %d, made %d", replies[i].status, made)
+		made := len(strings.Fields(o.Claims(t, id)))
+		if made > 1 || replies[i].Status == http.StatusOK && made != 1 {
+			t.Errorf("one call for a refund, answered %d, made %d", replies[i].Status, made)
 		}
 	}
-	s.log.forget() // that the database was away
+	s.Log.Forget() // that the database was away
 }

@@ -21,20 +21,20 @@ import (
 )
 
 // withMail runs a test on each engine with a service that sends e-mails to a server.
-func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *service, in *mailtest.Server)) {
+func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *Instance, in *mailtest.Server)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		in := mailtest.Start(t, o)
-		test(t, mailing(t, database, &clock{}, in), in)
+		test(t, mailing(t, database, &Clock{}, in), in)
 	})
 }
 
 // mailing starts a service that sends e-mails to a server.
-func mailing(t *testing.T, database string, c *clock, in *mailtest.Server, configure ...func(*daemon.Config)) *service {
+func mailing(t *testing.T, database string, c *Clock, in *mailtest.Server, configure ...func(*daemon.Config)) *Instance {
 	t.Helper()
-	return startWith(t, database, c, func(config *daemon.Config) {
-		config.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+	return StartWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 		config.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
 		for _, change := range configure {
 			change(config)
@@ -43,26 +43,26 @@ func mailing(t *testing.T, database string, c *clock, in *mailtest.Server, confi
 }
 
 // mailed waits until a server has taken so many e-mails.
-func (s *service) mailed(t *testing.T, in *mailtest.Server, n int) []mailtest.Mail {
+func mailed(t *testing.T, s *Instance, in *mailtest.Server, n int) []mailtest.Mail {
 	t.Helper()
-	s.mailsUntil(t, fmt.Sprintf("%d e-mails have arrived", n), func() bool { return len(in.Taken()) >= n && s.waitingMails(t) == 0 })
+	mailsUntil(t, s, fmt.Sprintf("%d e-mails have arrived", n), func() bool { return len(in.Taken()) >= n && waitingMails(t, s) == 0 })
 	return in.Taken()
 }
 
 // mailsUntil lets the loop look for e-mails that are due until done says so.
-func (s *service) mailsUntil(t *testing.T, what string, done func() bool) {
+func mailsUntil(t *testing.T, s *Instance, what string, done func() bool) {
 	t.Helper()
-	eventually(t, what, func() bool {
+	Eventually(t, what, func() bool {
 		_, err := s.App.Mails.SendMails(ctx)
-		must(t, err)
+		Must(t, err)
 		return done()
 	})
 }
 
-func (s *service) waitingMails(t *testing.T) int64 {
+func waitingMails(t *testing.T, s *Instance) int64 {
 	t.Helper()
 	n, err := s.App.Mails.WaitingMails(ctx)
-	must(t, err)
+	Must(t, err)
 	return n
 }
 
@@ -71,7 +71,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		in := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "cascada", Password: "a secret"})
-		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) {
+		s := mailing(t, database, &Clock{}, in, func(c *daemon.Config) {
 			c.Mail.URL, c.Mail.Password, c.Mail.Roots = "smtp://cascada@"+mailtest.Host, "a secret", in.Roots
 			c.Mail.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 				if address != mailtest.Host+":587" {
@@ -80,14 +80,14 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, in.Address)
 			}
 		})
-		o := s.merchant(t, "Café Ñandú", "ops@acme.example", tenant.Spanish)
-		o.sibling(t) // one e-mail, however many shops there are
-		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
-		wallet := o.live().post(t, "/wallets", body).want(t, http.StatusCreated)
-		id, added := wallet.text(t, "id"), wallet.text(t, "createdAt")
-		o.live().post(t, "/wallets", body).want(t, http.StatusConflict)
-		o.wallet(t) // in the sandbox, where it harms nobody
-		m := s.mailed(t, in, 1)[0]
+		o := mailMerchant(t, s, "Café Ñandú", "ops@acme.example", tenant.Spanish)
+		Sibling(t, o) // one e-mail, however many shops there are
+		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + CLABE + `"}`
+		wallet := o.Production().Post(t, "/wallets", body).Want(t, http.StatusCreated)
+		id, added := wallet.Text(t, "id"), wallet.Text(t, "createdAt")
+		o.Production().Post(t, "/wallets", body).Want(t, http.StatusConflict)
+		o.Wallet(t) // in the sandbox, where it harms nobody
+		m := mailed(t, s, in, 1)[0]
 		if m.From != "no-reply@pay.example.com" || m.To != "ops@acme.example" || !m.Encrypted || m.Login != "cascada" {
 			t.Errorf("the envelope is %s to %s, encrypted %t, by %q", m.From, m.To, m.Encrypted, m.Login)
 		}
@@ -98,7 +98,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 			t.Errorf("Message-ID is %s, Auto-Submitted %s", got, m.Header.Get("Auto-Submitted"))
 		}
 		at, err := time.Parse(time.RFC3339, added)
-		must(t, err)
+		Must(t, err)
 		for _, want := range []string{
 			"Café Ñandú", "032****9719", "spei, MXN", "sk_live_…" + o.Live.Secret[len(o.Live.Secret)-4:], at.Format("2006-01-02 15:04 UTC"),
 			at.Add(24 * time.Hour).Format("2006-01-02 15:04 UTC"), "DELETE " + s.URL + "/api/v1/wallets/" + id, "revoque",
@@ -107,50 +107,50 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 				t.Errorf("the e-mail does not tell %q:\n%s", want, m.Text)
 			}
 		}
-		if strings.Contains(m.Raw, clabe) || strings.Contains(m.Text, o.Live.Secret) || strings.Contains(m.Raw, "prize") {
+		if strings.Contains(m.Raw, CLABE) || strings.Contains(m.Text, o.Live.Secret) || strings.Contains(m.Raw, "prize") {
 			t.Errorf("the e-mail tells too much:\n%s", m.Text)
 		}
 		// It was sent, and nothing more follows.
-		s.clock.advance(pay.MailLife)
+		s.Clock.Advance(pay.MailLife)
 		_, err = s.App.Mails.SendMails(ctx)
-		must(t, err)
+		Must(t, err)
 		if n := len(in.Came()); n != 1 {
 			t.Errorf("%d e-mails came, want 1", n)
 		}
 	})
 }
 
-// merchant makes a merchant with an address.
-func (s *service) merchant(t *testing.T, name, email string, language tenant.Language) shop {
+// mailMerchant makes a merchant with an address.
+func mailMerchant(t *testing.T, s *Instance, name, email string, language tenant.Language) Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
-	must(t, err)
-	return shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}
+	Must(t, err)
+	return Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
 
 // mailTries asks how often a service tried to send an e-mail, by what came of it.
-func (s *service) mailTries(sent, retried, failed int64) (told string, as bool) {
+func mailTries(s *Instance, sent, retried, failed int64) (told string, as bool) {
 	n := s.App.Mails.MailTries()
 	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
 }
 
 func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
-	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *Instance, in *mailtest.Server) {
 		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "greylisted, try again") })
-		s.shop(t).live().wallet(t)
+		s.NewShop(t).Production().Wallet(t)
 		for i, pause := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
-			s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, int64(i+1), 0); return as })
-			s.clock.advance(pause - 10*time.Second)
+			mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, int64(i+1), 0); return as })
+			s.Clock.Advance(pause - 10*time.Second)
 			if _, err := s.App.Mails.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
 				t.Fatalf("before %s are over %d e-mails came (%v), want %d", pause, len(in.Came()), err, i+1)
 			}
 			if i == 2 {
 				in.Answers(nil)
 			}
-			s.clock.advance(10 * time.Second)
+			s.Clock.Advance(10 * time.Second)
 		}
-		s.mailsUntil(t, "it was taken", func() bool { _, as := s.mailTries(1, 3, 0); return as })
-		if n := len(in.Came()); n != 4 || s.waitingMails(t) != 0 {
+		mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 3, 0); return as })
+		if n := len(in.Came()); n != 4 || waitingMails(t, s) != 0 {
 			t.Errorf("%d e-mails came, want 4", n)
 		}
 	})
@@ -158,22 +158,22 @@ func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
 
 // What a server refuses for good is not tried again, and the operator hears of it.
 func TestRefusedEmailIsGivenUp(t *testing.T) {
-	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *Instance, in *mailtest.Server) {
 		in.Refuses(func(string) error { return mailtest.Reply(550, "no such user ops@acme.example") })
-		s.shop(t).live().wallet(t)
-		s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(0, 0, 1); return as })
-		s.log.mu.Lock()
-		lines := strings.Join(s.log.lines, "\n")
-		s.log.mu.Unlock()
+		s.NewShop(t).Production().Wallet(t)
+		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 0, 1); return as })
+		s.Log.Mu.Lock()
+		lines := strings.Join(s.Log.Lines, "\n")
+		s.Log.Mu.Unlock()
 		if strings.Contains(lines, "acme.example") {
 			t.Errorf("the log names the address: %s", lines)
 		}
-		s.log.take(t, "an e-mail is given up")
+		s.Log.Take(t, "an e-mail is given up")
 		in.Refuses(nil)
-		s.clock.advance(pay.MailLife)
+		s.Clock.Advance(pay.MailLife)
 		_, err := s.App.Mails.SendMails(ctx)
-		must(t, err)
-		if told, as := s.mailTries(0, 0, 1); !as || len(in.Came()) != 0 {
+		Must(t, err)
+		if told, as := mailTries(s, 0, 0, 1); !as || len(in.Came()) != 0 {
 			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
 		}
 	})
@@ -181,13 +181,13 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 
 // Nobody takes it for two days.
 func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
-	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *service, in *mailtest.Server) {
-		s.shop(t).live().wallet(t) // the server wants a login: that is the operator's to mend, and refuses no e-mail for good
-		s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, 1, 0); return as })
-		s.clock.advance(pay.MailLife - time.Minute)
-		s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(0, 1, 1); return as })
-		s.log.take(t, "an e-mail is given up")
-		if told, as := s.mailTries(0, 1, 1); !as || len(in.Came()) != 0 {
+	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *Instance, in *mailtest.Server) {
+		s.NewShop(t).Production().Wallet(t) // the server wants a login: that is the operator's to mend, and refuses no e-mail for good
+		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		s.Clock.Advance(pay.MailLife - time.Minute)
+		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
+		s.Log.Take(t, "an e-mail is given up")
+		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
 			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
 		}
 	})
@@ -200,15 +200,15 @@ func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(in.Hang)
-		s := mailing(t, database, &clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
-		s.shop(t).live().wallet(t)
-		s.mailsUntil(t, "it was tried", func() bool {
-			told, _ := s.mailTries(0, 0, 0)
+		s := mailing(t, database, &Clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
+		s.NewShop(t).Production().Wallet(t)
+		mailsUntil(t, s, "it was tried", func() bool {
+			told, _ := mailTries(s, 0, 0, 0)
 			return len(in.Came()) > 0 && strings.Contains(told, "retried:1")
 		})
 		in.Answers(nil)
-		s.clock.advance(time.Minute)
-		s.mailed(t, in, 1)
+		s.Clock.Advance(time.Minute)
+		mailed(t, s, in, 1)
 		if came := in.Came(); len(came) != 2 || came[0].Raw != came[1].Raw {
 			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
 		}
@@ -222,17 +222,17 @@ func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(in.Hang)
-		s := mailing(t, database, &clock{}, in)
-		s.shop(t).live().wallet(t)
-		eventually(t, "the server has it", func() bool { return len(in.Came()) == 1 })
-		s.end(t)
-		if told, as := s.mailTries(0, 0, 0); !as {
+		s := mailing(t, database, &Clock{}, in)
+		s.NewShop(t).Production().Wallet(t)
+		Eventually(t, "the server has it", func() bool { return len(in.Came()) == 1 })
+		s.End(t)
+		if told, as := mailTries(s, 0, 0, 0); !as {
 			t.Errorf("the node noted %s, want nothing", told)
 		}
 		in.Answers(nil)
-		s.clock.advance(4 * time.Minute) // the lease ends
-		next := mailing(t, database, s.clock, in)
-		next.mailed(t, in, 1)
+		s.Clock.Advance(4 * time.Minute) // the lease ends
+		next := mailing(t, database, s.Clock, in)
+		mailed(t, next, in, 1)
 		if came := in.Came(); len(came) != 2 || came[0].Header.Get("Message-ID") != came[1].Header.Get("Message-ID") {
 			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
 		}
@@ -243,23 +243,23 @@ func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 func TestNodesSendAnEmailOnce(t *testing.T) {
 	t.Parallel()
 	const wallets = 20 // as many as a merchant is told of in a day
-	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &clock{}
-	nodes := []*service{mailing(t, database, c, in), mailing(t, database, c, in)}
-	o := nodes[0].shop(t)
+	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &Clock{}
+	nodes := []*Instance{mailing(t, database, c, in), mailing(t, database, c, in)}
+	o := nodes[0].NewShop(t)
 	var all sync.WaitGroup
 	for i := range wallets {
 		all.Go(func() {
 			o := o
-			o.service = nodes[i%2]
-			o.live().wallet(t, fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d"}`, i))
+			o.Instance = nodes[i%2]
+			o.Production().Wallet(t, fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d"}`, i))
 			for _, s := range nodes {
 				_, err := s.App.Mails.SendMails(ctx)
-				must(t, err)
+				Must(t, err)
 			}
 		})
 	}
 	all.Wait()
-	nodes[0].mailed(t, in, wallets)
+	mailed(t, nodes[0], in, wallets)
 	of := map[string]bool{}
 	for _, m := range in.Came() {
 		of[m.Header.Get("Message-ID")] = true
@@ -275,26 +275,26 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		in := mailtest.Start(t, mailtest.Options{})
 		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "later") })
-		silent := start(t, database, &clock{})
-		silent.shop(t).live().wallet(t)
-		if n := silent.waitingMails(t); n != 0 {
+		silent := Start(t, database, &Clock{})
+		silent.NewShop(t).Production().Wallet(t)
+		if n := waitingMails(t, silent); n != 0 {
 			t.Errorf("without a server %d e-mails wait", n)
 		}
-		silent.end(t)
-		s := mailing(t, database, silent.clock, in)
-		o := s.shop(t)
-		o.live().wallet(t)
-		s.mailsUntil(t, "it was tried", func() bool { _, as := s.mailTries(0, 1, 0); return as })
-		s.end(t)
-		after := start(t, database, silent.clock)
-		after.clock.advance(pay.MailLife - time.Hour)
-		if _, err := after.App.Mails.SendMails(ctx); err != nil || after.waitingMails(t) != 1 {
+		silent.End(t)
+		s := mailing(t, database, silent.Clock, in)
+		o := s.NewShop(t)
+		o.Production().Wallet(t)
+		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		s.End(t)
+		after := Start(t, database, silent.Clock)
+		after.Clock.Advance(pay.MailLife - time.Hour)
+		if _, err := after.App.Mails.SendMails(ctx); err != nil || waitingMails(t, after) != 1 {
 			t.Errorf("an e-mail that another node may send is given up (%v)", err)
 		}
-		after.clock.advance(2 * time.Hour)
-		after.mailsUntil(t, "it is given up", func() bool { _, as := after.mailTries(0, 0, 1); return as })
-		after.log.take(t, "an e-mail is given up")
-		if waiting := after.waitingMails(t); waiting != 0 || len(in.Taken()) != 0 {
+		after.Clock.Advance(2 * time.Hour)
+		mailsUntil(t, after, "it is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
+		after.Log.Take(t, "an e-mail is given up")
+		if waiting := waitingMails(t, after); waiting != 0 || len(in.Taken()) != 0 {
 			t.Errorf("%d e-mails were taken, and %d wait", len(in.Taken()), waiting)
 		}
 	})
@@ -302,13 +302,13 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 
 // A merchant's name and address put nothing into an e-mail but themselves.
 func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
-	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
-		exec, closeDB := s.exec(t)
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *Instance, in *mailtest.Server) {
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
-		named := s.merchant(t, "Acme", "ops@acme.example", tenant.English)
+		named := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
 		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // from before it was checked
-		named.live().wallet(t)
-		m := s.mailed(t, in, 1)[0]
+		named.Production().Wallet(t)
+		m := mailed(t, s, in, 1)[0]
 		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
 			t.Errorf("to %s, the subject is %q, headers %v", m.To, m.Subject, m.Header)
 		}
@@ -316,12 +316,12 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 			t.Errorf("the text begins %q", first)
 		}
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
-			o := s.merchant(t, "Acme", "ops@acme.example", tenant.English)
+			o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
 			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked
-			o.live().wallet(t)
-			s.mailsUntil(t, "it is given up", func() bool { _, as := s.mailTries(1, 0, int64(i+1)); return as })
+			o.Production().Wallet(t)
+			mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
 		}
-		s.log.take(t, "an e-mail is given up")
+		s.Log.Take(t, "an e-mail is given up")
 		if n := len(in.Came()); n != 1 {
 			t.Errorf("%d e-mails came, want 1", n)
 		}
@@ -333,17 +333,17 @@ func TestMetricsTellOfEmails(t *testing.T) {
 	t.Parallel()
 	in := mailtest.Start(t, mailtest.Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	address := l.Addr().String()
-	must(t, l.Close())
-	s := mailing(t, dbtest.SQLite(t), &clock{}, in, func(c *daemon.Config) { c.Metrics = address })
-	s.shop(t).live().wallet(t)
-	s.mailsUntil(t, "it was taken", func() bool { _, as := s.mailTries(1, 0, 0); return as })
+	Must(t, l.Close())
+	s := mailing(t, dbtest.SQLite(t), &Clock{}, in, func(c *daemon.Config) { c.Metrics = address })
+	s.NewShop(t).Production().Wallet(t)
+	mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 0, 0); return as })
 	r, err := http.Get("http://" + address + "/metrics")
-	must(t, err)
+	Must(t, err)
 	defer r.Body.Close()
 	page, err := io.ReadAll(r.Body)
-	must(t, err)
+	Must(t, err)
 	for _, line := range []string{
 		`cascada_mails_total{outcome="sent"} 1`, `cascada_mails_total{outcome="retried"} 0`, `cascada_mails_total{outcome="failed"} 0`,
 		"cascada_mails_waiting 0", `cascada_work_oldest_due_seconds{work="mails"} 0`,
@@ -366,11 +366,11 @@ func clabeOf(n int) string {
 
 // A tenant that adds wallets without an end is told twenty times a day, and has nobody else wait.
 func TestMerchantGetsSoManyMailsADay(t *testing.T) {
-	withMail(t, mailtest.Options{}, func(t *testing.T, s *service, in *mailtest.Server) {
-		flood := s.merchant(t, "Flood", "flood@flood.example", tenant.English).live()
-		victim := s.merchant(t, "Victim", "ops@victim.example", tenant.English).live()
-		add := func(o shop, i int) {
-			o.post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).want(t, http.StatusCreated)
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *Instance, in *mailtest.Server) {
+		flood := mailMerchant(t, s, "Flood", "flood@flood.example", tenant.English).Production()
+		victim := mailMerchant(t, s, "Victim", "ops@victim.example", tenant.English).Production()
+		add := func(o Client, i int) {
+			o.Post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).Want(t, http.StatusCreated)
 		}
 		for i := range 30 {
 			add(flood, i)
@@ -386,10 +386,10 @@ func TestMerchantGetsSoManyMailsADay(t *testing.T) {
 			}
 			return flooded, victims
 		}
-		eventually(t, "the victim's came", func() bool { _, n := count(); return n == 1 })
-		eventually(t, "twenty came", func() bool { n, _ := count(); return n == 20 })
-		s.clock.advance(25 * time.Hour)
+		Eventually(t, "the victim's came", func() bool { _, n := count(); return n == 1 })
+		Eventually(t, "twenty came", func() bool { n, _ := count(); return n == 20 })
+		s.Clock.Advance(25 * time.Hour)
 		add(flood, 31)
-		eventually(t, "the next day's came", func() bool { n, _ := count(); return n == 21 })
+		Eventually(t, "the next day's came", func() bool { n, _ := count(); return n == 21 })
 	})
 }

@@ -19,61 +19,61 @@ import (
 func TestOperatorPaysByHand(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
-		s.rate(t, "MXN 18.3")
-		o := s.shop(t).live()
-		unverified := o.wallet(t)
-		s.clock.advance(time.Second)
-		if r := o.get(t, "/wallets/"+unverified); r.text(t, "unpayableReason") != "kyc_required" {
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+		s.Rate(t, "MXN 18.3")
+		o := s.NewShop(t).Production()
+		unverified := o.Wallet(t)
+		s.Clock.Advance(time.Second)
+		if r := o.Get(t, "/wallets/"+unverified); r.Text(t, "unpayableReason") != "kyc_required" {
 			t.Errorf("before the verification: %s", r)
 		}
-		v := o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).want(t, http.StatusCreated).text(t, "verificationId")
-		must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
-		o.fund(t, true, 1_000_00)
+		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+		Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+		o.Fund(t, true, 1_000_00)
 		w := unverified
 
 		// Nobody pays out yet: the wallet says so before a withdrawal is refused.
 		payable := func(want, why string) {
 			t.Helper()
-			if r := o.get(t, "/wallets/"+w); r.text(t, "payable") != want || r.text(t, "unpayableReason") != why {
+			if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != want || r.Text(t, "unpayableReason") != why {
 				t.Errorf("want payable %s, %q: %s", want, why, r)
 			}
 		}
 		payable("false", "no_payout_account")
-		o.post(t, "/withdrawals", `{"amount":100}`).refused(t, "503 service_unavailable api_error reason=no_payout_account")
-		s.payOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
+		o.Post(t, "/withdrawals", `{"amount":100}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
+		s.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
 		payable("true", "<nil>")
-		o.post(t, "/withdrawals", `{"amount":600}`).refused(t, "400 amount_above_maximum invalid_request_error param=amount")
-		o.post(t, "/withdrawals", `{"amount":12}`).refused(t, "400 amount_below_minimum invalid_request_error param=amount")
+		o.Post(t, "/withdrawals", `{"amount":600}`).Refused(t, "400 amount_above_maximum invalid_request_error param=amount")
+		o.Post(t, "/withdrawals", `{"amount":12}`).Refused(t, "400 amount_below_minimum invalid_request_error param=amount")
 
-		id := o.post(t, "/withdrawals", `{"amount":100}`).want(t, http.StatusCreated).text(t, "id")
-		s.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, id, "processing")
+		id := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated).Text(t, "id")
+		s.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
 		shown, err := s.App.Payouts.RevealWithdrawal(ctx, s.App.Self(), id)
-		must(t, err)
+		Must(t, err)
 		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
 			t.Errorf("the operator is shown %q at %s", shown.Destination, shown.Provider)
 		}
 		paid := base.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid)
-		must(t, err)
+		Must(t, err)
 		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
 			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.BankRef)
 		}
 		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
 			t.Error("it ends twice")
 		}
-		not := o.post(t, "/withdrawals", `{"amount":50}`).want(t, http.StatusCreated).text(t, "id")
-		s.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, not, "processing")
-		s.clock.advance(time.Hour)
+		not := o.Post(t, "/withdrawals", `{"amount":50}`).Want(t, http.StatusCreated).Text(t, "id")
+		s.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, not, "processing")
+		s.Clock.Advance(time.Hour)
 		_, _, err = s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
-		must(t, err)
-		if got := o.available(t); got != "900" {
+		Must(t, err)
+		if got := Available(t, o); got != "900" {
 			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
 		}
 		// What had arrived comes back, days later, once.
-		s.clock.advance(48 * time.Hour)
+		s.Clock.Advance(48 * time.Hour)
 		back := base.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
 		if ended, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
 			t.Errorf("by the operator's word it is %v, %v", ended, err)
@@ -81,11 +81,11 @@ func TestOperatorPaysByHand(t *testing.T) {
 		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
 			t.Error("it comes back twice")
 		}
-		if got := o.available(t); got != "997" {
+		if got := Available(t, o); got != "997" {
 			t.Errorf("available is %s, want 997: all but the fee is back", got)
 		}
 		log, err := s.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
-		must(t, err)
+		Must(t, err)
 		var acts []string
 		for _, e := range log {
 			acts = append(acts, string(e.Act))

@@ -29,7 +29,7 @@ func masterKeys(seeds ...byte) func(*daemon.Config) {
 	}
 	return func(c *daemon.Config) {
 		c.MasterKey = strings.Join(keys, "\n")
-		c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+		c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 		c.Adapters = []provider.Adapter{providertest.Plain()}
 	}
 }
@@ -39,79 +39,79 @@ func masterKeys(seeds ...byte) func(*daemon.Config) {
 func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		c := &clock{}
-		s := startWith(t, database, c, masterKeys(1))
-		s.rate(t, "BRL 5.4", "MXN 18.35")
+		c := &Clock{}
+		s := StartWith(t, database, c, masterKeys(1))
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
 		u := providertest.NewUpstream(t, "key-1")
-		s.account(t, "bank", u)
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		secret := o.subscribe(t, endpoint.URL, `"payment.completed"`).text(t, "secret")
-		in, refresh := o.login(t)
-		o.post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+clabe+`","label":"Ana"}`).want(t, http.StatusCreated)
-		pix := o.pix(t)
+		s.OpenAccount(t, "bank", u)
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"payment.completed"`).Text(t, "secret")
+		in, refresh := login(t, o)
+		o.Post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+CLABE+`","label":"Ana"}`).Want(t, http.StatusCreated)
+		pix := o.PixOrder(t)
 		rounds := 0
 		works := func(when string) {
 			t.Helper()
 			rounds++
-			o.service, in.service, endpoint.service = s, s, s
-			o.get(t, "/me").want(t, http.StatusOK)
-			in.get(t, "/me").want(t, http.StatusOK)
-			o.create(t, card)
-			for _, d := range endpoint.await(t, rounds) {
-				d.verify(t, s, secret)
+			o.Instance, in.Instance, endpoint.Instance = s, s, s
+			o.Get(t, "/me").Want(t, http.StatusOK)
+			in.Get(t, "/me").Want(t, http.StatusOK)
+			o.Create(t, Card)
+			for _, d := range endpoint.Await(t, rounds) {
+				d.Verify(t, s, secret)
 			}
-			if id := o.live().create(t, pix); o.live().status(t, id) != "pending" {
+			if id := o.Production().Create(t, pix); o.Production().Status(t, id) != "pending" {
 				t.Errorf("%s: the account takes no payment", when)
 			}
 		}
 		works("before")
-		s.end(t)
+		s.End(t)
 
-		s = startWith(t, database, c, masterKeys(1, 2))
+		s = StartWith(t, database, c, masterKeys(1, 2))
 		works("with a key that was added")
 		keys, current, _, err := s.App.Secrets.MasterKeys(ctx)
-		must(t, err)
+		Must(t, err)
 		if len(keys) != 2 || current != keys[0] {
 			t.Fatalf("%s seals of %v, want the first one still", current, keys)
 		}
 		// The command of an operator, in a process of its own.
-		config := daemon.Config{Database: database, Now: c.now, Log: slog.New(&faults{}), Existing: true, Operator: "ana@desk"}
+		config := daemon.Config{Database: database, Now: c.Now, Log: slog.New(&Faults{}), Existing: true, Operator: "ana@desk"}
 		masterKeys(1, 2)(&config)
 		command, err := daemon.Open(ctx, config)
-		must(t, err)
-		must(t, command.Secrets.RotateMasterKey(ctx, command.Self()))
+		Must(t, err)
+		Must(t, command.Secrets.RotateMasterKey(ctx, command.Self()))
 		if err := command.Secrets.RotateMasterKey(ctx, command.Self()); err == nil {
 			t.Error("the same key took over twice")
 		}
 		works("while the service has not heard of it")
-		eventually(t, "the service has heard of it", func() bool {
+		Eventually(t, "the service has heard of it", func() bool {
 			_, current, _, err := s.App.Secrets.MasterKeys(ctx)
-			must(t, err)
+			Must(t, err)
 			return current == keys[1]
 		})
 		works("while half is sealed again")
 		again, err := command.Secrets.Reseal(ctx)
-		must(t, err)
+		Must(t, err)
 		command.Close()
 		if again < 4 { // a signing key, an account, a wallet, a webhook
 			t.Errorf("%d secrets were encrypted again", again)
 		}
 		_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
-		must(t, err)
+		Must(t, err)
 		if sealed[keys[0]] != 0 || sealed[""] != 0 || sealed[keys[1]] < again {
 			t.Errorf("sealed under each key: %v, want all under %s", sealed, keys[1])
 		}
 		works("after all was sealed again")
-		s.end(t)
+		s.End(t)
 
-		s = startWith(t, database, c, masterKeys(2))
+		s = StartWith(t, database, c, masterKeys(2))
 		works("without the old key")
-		o.service = s
-		o.refresh(t, refresh).want(t, http.StatusOK)
+		o.Instance = s
+		refreshLogin(t, o, refresh).Want(t, http.StatusOK)
 		var told audit.Entry
 		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
-		must(t, err)
+		Must(t, err)
 		for _, e := range list {
 			if e.Act == audit.MasterKeyRotated {
 				told = e
@@ -120,9 +120,9 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		if told.Object != keys[1] || told.By.ID != "ana@desk" || told.Details["before"] != keys[0] {
 			t.Errorf("the audit log tells of the rotation: %+v", told)
 		}
-		s.end(t)
+		s.End(t)
 
-		config = daemon.Config{Database: database, Now: c.now, Log: slog.New(&faults{}), Existing: true}
+		config = daemon.Config{Database: database, Now: c.Now, Log: slog.New(&Faults{}), Existing: true}
 		masterKeys(1)(&config)
 		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "does not fit") {
 			t.Errorf("a start with the old key alone: %v", err)
@@ -136,47 +136,47 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		old, err := vault.New(bytes.Repeat([]byte{1}, vault.KeySize))
-		must(t, err)
+		Must(t, err)
 		db, err := store.Open(ctx, database, store.Options{})
-		must(t, err)
+		Must(t, err)
 		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
-		must(t, db.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
+		Must(t, db.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
 		db.Close()
 
-		c := &clock{}
-		s := startWith(t, database, c, masterKeys(1))
-		o := s.shop(t)
-		if s.vault.Hash(o.credential) != old.Hash(o.credential) || !bytes.Equal(s.vault.Key("blocks"), old.Key("blocks")) {
+		c := &Clock{}
+		s := StartWith(t, database, c, masterKeys(1))
+		o := s.NewShop(t)
+		if s.Vault.Hash(o.Credential) != old.Hash(o.Credential) || !bytes.Equal(s.Vault.Key("blocks"), old.Key("blocks")) {
 			t.Error("the root is not the master key that it was")
 		}
-		in, _ := o.login(t)
-		in.get(t, "/me").want(t, http.StatusOK)
-		s.end(t)
-		s = startWith(t, database, c, masterKeys(1, 2))
-		must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		in, _ := login(t, o)
+		in.Get(t, "/me").Want(t, http.StatusOK)
+		s.End(t)
+		s = StartWith(t, database, c, masterKeys(1, 2))
+		Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
 		_, err = s.App.Secrets.Reseal(ctx)
-		must(t, err)
-		s.end(t)
-		s = startWith(t, database, c, masterKeys(2))
-		o.service, in.service = s, s
-		o.get(t, "/me").want(t, http.StatusOK)
-		in.get(t, "/me").want(t, http.StatusOK)
+		Must(t, err)
+		s.End(t)
+		s = StartWith(t, database, c, masterKeys(2))
+		o.Instance, in.Instance = s, s
+		o.Get(t, "/me").Want(t, http.StatusOK)
+		in.Get(t, "/me").Want(t, http.StatusOK)
 	})
 }
 
 // A node that does not have the key that took over says so, and gets no more traffic.
 func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	t.Parallel()
-	database, c := dbtest.Postgres(t), &clock{}
-	one := startWith(t, database, c, masterKeys(1))
-	two := startWith(t, database, c, masterKeys(1, 2))
-	must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
-	eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
-	must(t, two.App.Ready(ctx))
-	one.log.take(t, "a work loop failed")
-	defer one.log.mute()
+	database, c := dbtest.Postgres(t), &Clock{}
+	one := StartWith(t, database, c, masterKeys(1))
+	two := StartWith(t, database, c, masterKeys(1, 2))
+	Must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
+	Eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
+	Must(t, two.App.Ready(ctx))
+	one.Log.Take(t, "a work loop failed")
+	defer one.Log.Mute()
 	r, err := http.Get(one.URL + "/readyz")
-	must(t, err)
+	Must(t, err)
 	r.Body.Close()
 	if r.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %s, want 503", r.Status)
@@ -185,41 +185,41 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 
 // Keys of access tokens change by themselves, once a month. Nobody's token ends by that.
 func TestSigningKeysOfTokensAreRotated(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		kids := map[string]bool{}
-		login := func() shop {
-			in, _ := o.login(t)
-			kids[kid(t, in.credential)] = true
+		login := func() Client {
+			in, _ := login(t, o)
+			kids[kid(t, in.Credential)] = true
 			return in
 		}
 		const month = auth.RefreshTTL
 		first := login()
-		s.clock.advance(month)
-		must(t, s.App.Secrets.RotateSigningKey(ctx))
+		s.Clock.Advance(month)
+		Must(t, s.App.Secrets.RotateSigningKey(ctx))
 		before := login()
-		eventually(t, "the service knows another key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
+		Eventually(t, "the service knows another key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
 		if login(); len(kids) != 1 {
 			t.Error("a key signs before all nodes can know it")
 		}
-		s.clock.advance(2 * time.Minute)
-		eventually(t, "it signs", func() bool { login(); return len(kids) == 2 })
-		before.get(t, "/me").want(t, http.StatusOK)
-		first.get(t, "/me").refused(t, "401 token_expired authentication_error")
+		s.Clock.Advance(2 * time.Minute)
+		Eventually(t, "it signs", func() bool { login(); return len(kids) == 2 })
+		before.Get(t, "/me").Want(t, http.StatusOK)
+		first.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
 		after := login()
-		s.clock.advance(month)
-		before.get(t, "/me").refused(t, "401 token_expired authentication_error") // its client asks for another one
-		must(t, s.App.Secrets.RotateSigningKey(ctx))
-		eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !s.signedBy(t, first) })
-		login().get(t, "/me").want(t, http.StatusOK)
-		after.get(t, "/me").refused(t, "401 token_expired authentication_error")
+		s.Clock.Advance(month)
+		before.Get(t, "/me").Refused(t, "401 token_expired authentication_error") // its client asks for another one
+		Must(t, s.App.Secrets.RotateSigningKey(ctx))
+		Eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !signedBy(t, s, first) })
+		login().Get(t, "/me").Want(t, http.StatusOK)
+		after.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
 	})
 }
 
 // signedBy reports whether the service knows the key that signed a token.
-func (s *service) signedBy(t *testing.T, o shop) bool {
+func signedBy(t *testing.T, s *Instance, o Client) bool {
 	t.Helper()
-	return o.get(t, "/me").problem(t) == "401 token_expired authentication_error"
+	return o.Get(t, "/me").Problem(t) == "401 token_expired authentication_error"
 }
 
 // kid names the key that signed a token.
@@ -227,7 +227,7 @@ func kid(t *testing.T, token string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(token, ".")
 	text, err := base64.RawURLEncoding.DecodeString(head)
-	must(t, err)
-	kid, _ := at(decode(t, text), "kid")
+	Must(t, err)
+	kid, _ := At(Decode(t, text), "kid")
 	return kid.(string)
 }

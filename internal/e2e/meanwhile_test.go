@@ -21,14 +21,14 @@ import (
 // hangs, another node hears that the shopper has a voucher to pay. His word is refused.
 func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	paid, operator := false, false
 	asked, slow := make(chan struct{}), make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
-	p.query = func(context.Context, provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 		mu.Lock()
 		his := operator
 		operator = false
@@ -44,11 +44,11 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	made, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	must(t, err)
-	clock.advance(time.Minute)
+	Must(t, err)
+	clock.Advance(time.Minute)
 	mu.Lock()
 	operator = true
 	mu.Unlock()
@@ -57,11 +57,11 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	all.Go(func() {
 		_, _, ruled = first.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	})
-	soon(t, "the call that the test holds to begin", asked)
+	Soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Cascade.Sweep(ctx)
-	must(t, err)
+	Must(t, err)
 	between, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
-	must(t, err)
+	Must(t, err)
 	if between.Status != pay.Pending {
 		t.Fatalf("meanwhile it is %s", between.Status)
 	}
@@ -71,12 +71,12 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	paid = true
 	mu.Unlock()
 	for range 200 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err := second.Cascade.Sweep(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
-	must(t, err)
+	Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("ruled %v about one that was processing; it was pending by then; the shopper has paid, and it is %s (%+v) with %+v for ever", ruled, got.Status, got.Failure, got.Strays)
 	}
@@ -85,14 +85,14 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 // Of two calls the second was taken; a notification tells of the first one's refusal.
 func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	charges := 0
 	reached, answers := make(chan struct{}), make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
 	taken := false
-	p.charge = func(context.Context, provider.Request) pay.Outcome {
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		mu.Lock()
 		charges++
 		n := charges
@@ -107,7 +107,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		mu.Unlock()
 		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
 	}
-	p.query = func(context.Context, provider.Request) pay.Outcome {
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 		mu.Lock()
 		defer mu.Unlock()
 		if taken {
@@ -115,80 +115,80 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(10 * time.Second)
-	must(t, second.Cascade.TakeOver(ctx))
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	Must(t, second.Cascade.TakeOver(ctx))
 	_, err := second.Cascade.Sweep(ctx)
-	must(t, err)
+	Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
-	clock.advance(2 * time.Second)
+	Must(t, err)
+	clock.Advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
-		must(t, second.Notices.Notify(ctx, "sandbox-1", n))
+		Must(t, second.Notices.Notify(ctx, "sandbox-1", n))
 	}
 	close(answers)
 	all.Wait()
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
-	must(t, err)
+	Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("12 s after the payment was made, called twice and taken once, it is %s (%+v)", got.Status, got.Failure)
 	}
 }
 
-// teller notifies of what the test says.
-type teller struct {
+// Teller notifies of what the test says.
+type Teller struct {
 	provider.Provider
-	tells pay.Notice
+	Tells pay.Notice
 }
 
-func (p *teller) Notices(context.Context, provider.Notification) ([]pay.Notice, error) {
-	return []pay.Notice{p.tells}, nil
+func (p *Teller) Notices(context.Context, provider.Notification) ([]pay.Notice, error) {
+	return []pay.Notice{p.Tells}, nil
 }
 
 // A notification says that another amount went back than was asked for, and the provider
 // does not find the refund when it is asked: that is for the operator.
 func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
-	speaks := &teller{Provider: b}
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	speaks := &Teller{Provider: b}
 	given := int64(0)
-	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Missing} }
-	b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
-		if _, _, n := b.total(); n == 1 { // of another amount than asked, so not found under what was asked
+	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Missing} }
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		if _, _, n := b.Total(); n == 1 { // of another amount than asked, so not found under what was asked
 			given += 2550
 			return false, pay.Outcome{Kind: pay.Unknown}
 		}
 		given += r.Local.Minor
 		return true, pay.Outcome{Kind: pay.Approved}
 	}
-	a := node(t, database, clock, speaks, log)
-	scope, payment := paidCard(t, a)
+	a := Node(t, database, clock, speaks, log)
+	scope, payment := PaidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
+	Must(t, err)
 	c, err := a.Claims.Get(ctx, scope, r.ID)
-	must(t, err)
-	clock.advance(time.Second)
-	speaks.tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
-	must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
+	Must(t, err)
+	clock.Advance(time.Second)
+	speaks.Tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
+	Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
 	for range 20 {
-		clock.advance(2 * time.Hour)
+		clock.Advance(2 * time.Hour)
 		_, err := a.Claims.SweepClaims(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err := a.Claims.Get(ctx, scope, r.ID)
-	must(t, err)
+	Must(t, err)
 	told, err := a.Notices.Notifications(ctx, payment, 10)
-	must(t, err)
+	Must(t, err)
 	if given > 2550 {
 		t.Errorf("of a payment of 25.50 the shopper got %d cents back; the claim is %s, %d notifications", given, got.Status, len(told))
 	}
@@ -198,19 +198,19 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 // he has to insist.
 func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
-	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
-	a := node(t, database, clock, b, log)
-	scope, payment := paidCard(t, a)
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
+	a := Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
-	clock.advance(time.Minute)
+	Must(t, err)
+	clock.Advance(time.Minute)
 	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no")
 	if err == nil {
-		sum, _, _ := b.total()
+		sum, _, _ := b.Total()
 		t.Errorf("the provider's last word was that it is on its way (it paid %d), and the claim is %s without force", sum, c.Status)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// mistake is a request as a beginner sends it, and what it is told.
-type mistake struct {
-	name, method, path, body, header string // method: empty is POST with a body and GET without
+// Mistake is a request as a beginner sends it, and what it is told.
+type Mistake struct {
+	Name, method, path, body, header string // method: empty is POST with a body and GET without
 	want                             string // status, code and param
 	mend                             string // a part of the message
 }
@@ -24,36 +24,36 @@ var mending = regexp.MustCompile(`send |did you mean|must (be|have|name|start)|t
 
 // A beginner who makes a mistake is told how to mend it (ERR-17).
 func TestMistakesSayHowToMendThem(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		stranger := s.shop(t)
-		payment := o.create(t, card)
-		refunded := o.create(t, card)
-		o.post(t, "/payments/"+refunded+"/refund", `{}`).want(t, http.StatusOK)
-		claim := o.get(t, "/claims?transactionId="+refunded).text(t, "data.0.id")
-		hook := o.post(t, "/webhooks", `{"events":["*"]}`).want(t, http.StatusCreated).text(t, "id")
-		tokens := o.pair(t)
-		whole := o.whole(t, false)
-		restricted := o.key(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
-		plain := "Authorization: Bearer " + o.credential
-		list := []mistake{
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		stranger := s.NewShop(t)
+		payment := o.Create(t, Card)
+		refunded := o.Create(t, Card)
+		o.Post(t, "/payments/"+refunded+"/refund", `{}`).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+refunded).Text(t, "data.0.id")
+		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
+		tokens := Pair(t, o)
+		whole := o.Whole(t, false)
+		restricted := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
+		plain := "Authorization: Bearer " + o.Credential
+		list := []Mistake{
 			// Credentials.
 			{"no credentials", "", "/payments", "", "Authorization: ", "401 missing_credentials", "a secret key (sk_test_… or sk_live_…) or an access token of POST /auth/token"},
 			{"Basic", "", "/payments", "", "Authorization: Basic c2s6", "401 missing_credentials", "Basic is not taken"},
-			{"a key without Bearer", "", "/payments", "", "Authorization: " + o.credential, "401 missing_credentials", "the word Bearer is missing"},
+			{"a key without Bearer", "", "/payments", "", "Authorization: " + o.Credential, "401 missing_credentials", "the word Bearer is missing"},
 			{"Bearer and nothing", "", "/payments", "", "Authorization: Bearer", "401 missing_credentials", "nothing follows the word Bearer"},
 			{"Token", "", "/payments", "", "Authorization: Token abc", "401 missing_credentials", "only Bearer is taken"},
-			{"X-API-Key", "", "/payments", "", "Authorization: |X-API-Key: " + o.credential, "401 missing_credentials", "the header X-Api-Key is not read"},
+			{"X-API-Key", "", "/payments", "", "Authorization: |X-API-Key: " + o.Credential, "401 missing_credentials", "the header X-Api-Key is not read"},
 			{"a key that is cut off", "", "/payments", "", plain[:len(plain)-3], "401 invalid_api_key", "check that it is complete"},
 			{"an invented key", "", "/payments", "", "Authorization: Bearer sk_test_123", "401 invalid_api_key", "cascada key list"},
 			{"some token", "", "/payments", "", "Authorization: Bearer abc", "401 invalid_token", "a secret key works too"},
-			{"the refresh token", "", "/payments", "", "Authorization: Bearer " + tokens.text(t, "refreshToken"), "401 invalid_api_key", "send the access token"},
+			{"the refresh token", "", "/payments", "", "Authorization: Bearer " + tokens.Text(t, "refreshToken"), "401 invalid_api_key", "send the access token"},
 			{"a publishable key", "", "/payments", "", "Authorization: Bearer " + o.Sandbox.Publishable, "403 key_kind_not_allowed", "use a secret key here (sk_test_…"},
-			{"a right too few", "", "/payments", card, "Authorization: Bearer " + restricted.credential, "403 forbidden", "use one with the right payments"},
-			{"a whole merchant's key", "", "/payments", "", "Authorization: Bearer " + whole.credential, "401 shop_required", "?shopId=shp_…"},
-			{"a whole merchant's key for methods", "", "/payment-methods", "", "Authorization: Bearer " + whole.credential, "401 shop_required", "GET /shops lists them"},
+			{"a right too few", "", "/payments", Card, "Authorization: Bearer " + restricted.Credential, "403 forbidden", "use one with the right payments"},
+			{"a whole merchant's key", "", "/payments", "", "Authorization: Bearer " + whole.Credential, "401 shop_required", "?shopId=shp_…"},
+			{"a whole merchant's key for methods", "", "/payment-methods", "", "Authorization: Bearer " + whole.Credential, "401 shop_required", "GET /shops lists them"},
 			{"another merchant's shop", "", "/payments?shopId=" + stranger.Shop.ID, "", "", "403 forbidden shopId", "leave shopId out"},
-			{"another merchant", "", "/payments", with(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden merchantId", "leave merchantId out"},
+			{"another merchant", "", "/payments", With(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden merchantId", "leave merchantId out"},
 			{"swapped keys", "", "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Secret, o.Sandbox.Publishable), "", "401 invalid_api_key", "are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey"},
 			{"the secret key twice", "", "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Secret, o.Sandbox.Secret), "", "401 invalid_api_key", "send the publishable key (pk_…) and the secret key (sk_…)"},
 			{"keys of two environments", "", "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Live.Secret), "", "401 invalid_api_key", "send pk_test_… with sk_test_…"},
@@ -67,17 +67,17 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"a slash behind a longer path", "", "/me/balance/", "", "", "404 not_found", "the address is /api/v1/me/balance (GET)"},
 			{"without v1", "GET", "//payments", "", "", "404 not_found", "all addresses begin with /api/v1: the address is /api/v1/payments"},
 			{"without api", "GET", "///payments", "", "", "404 not_found", "the address is /api/v1/payments"},
-			{"one payment", "", "/payment", card, "", "404 not_found", "did you mean GET, POST /api/v1/payments"},
-			{"charges", "", "/charges", card, "", "404 not_found", "look it up in the API reference, GET /docs"},
+			{"one payment", "", "/payment", Card, "", "404 not_found", "did you mean GET, POST /api/v1/payments"},
+			{"charges", "", "/charges", Card, "", "404 not_found", "look it up in the API reference, GET /docs"},
 			{"refunds", "", "/payments/" + payment + "/refunds", "{}", "", "404 not_found", "did you mean"},
 			{"checkout session", "", "/checkout/session", "{}", "", "404 not_found", "did you mean POST /api/v1/checkout/sessions"},
 			{"webhook", "", "/webhook", "", "", "404 not_found", "/api/v1/webhooks"},
-			{"PUT", "PUT", "/payments", card, "Content-Type: application/json", "405 method_not_allowed", "it takes GET, HEAD, POST"},
+			{"PUT", "PUT", "/payments", Card, "Content-Type: application/json", "405 method_not_allowed", "it takes GET, HEAD, POST"},
 			{"GET where there is POST alone", "", "/auth/token", "", "", "405 method_not_allowed", "it takes POST"},
 			{"DELETE a payment", "DELETE", "/payments/" + payment, "", "", "405 method_not_allowed", "it takes GET"},
 
 			// The body as a whole.
-			{"no content type", "", "/payments", card, "Content-Type: ", "415 content_type_required", "Content-Type: application/json"},
+			{"no content type", "", "/payments", Card, "Content-Type: ", "415 content_type_required", "Content-Type: application/json"},
 			{"a form", "", "/payments", "amount=25.5", "Content-Type: application/x-www-form-urlencoded", "415 content_type_required", "must be JSON"},
 			{"an empty body", "POST", "/payments", "", "", "400 invalid_json", "send a JSON object"},
 			{"a trailing comma", "", "/payments", "{\n  \"amount\": 25.5,\n}", "", "400 invalid_json", "at line 2, column 17: take away the comma before }"},
@@ -85,13 +85,13 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"no quotes", "", "/payments", "{\n amount: 25.5}", "", "400 invalid_json", `at line 2, column 2: put names and texts in double quotes, as in "amount"`},
 			{"half a body", "", "/payments", `{"amount":25.5`, "", "400 invalid_json", "it ends too early"},
 			{"a form as JSON", "", "/payments", `amount=25.5`, "", "400 invalid_json", "a JSON object begins with {"},
-			{"True", "", "/payments", with(`"hostedCheckout":True`), "", "400 invalid_json", "write true, false and null in lower case"},
+			{"True", "", "/payments", With(`"hostedCheckout":True`), "", "400 invalid_json", "write true, false and null in lower case"},
 			{"a comma for the decimals", "", "/payments", `{"amount":25,50}`, "", "400 invalid_json", "stand after a point"},
 			{"a comment", "", "/payments", "{\"amount\":25.5, // USD\n\"paymentMethodId\":\"sbx_card\"}", "", "400 invalid_json", "JSON has none"},
-			{"two bodies", "", "/payments", card + card, "", "400 invalid_json", "take away what follows"},
-			{"a field twice", "", "/payments", with(`"amount":1`), "", "400 invalid_json", "the body has amount twice: leave one"},
-			{"a list", "", "/payments", `[` + card + `]`, "", "400 invalid_request", "the body must be a JSON object"},
-			{"a line break in a text", "", "/payments", with("\"userName\":\"a\nb\""), "", "400 invalid_json", `write a line break in a text as \n`},
+			{"two bodies", "", "/payments", Card + Card, "", "400 invalid_json", "take away what follows"},
+			{"a field twice", "", "/payments", With(`"amount":1`), "", "400 invalid_json", "the body has amount twice: leave one"},
+			{"a list", "", "/payments", `[` + Card + `]`, "", "400 invalid_request", "the body must be a JSON object"},
+			{"a line break in a text", "", "/payments", With("\"userName\":\"a\nb\""), "", "400 invalid_json", `write a line break in a text as \n`},
 
 			// Names of fields.
 			{"paymentMethodID", "", "/payments", `{"amount":25.5,"paymentMethodID":"sbx_card"}`, "", "400 missing_field paymentMethodId", "did you mean paymentMethodId?"},
@@ -102,10 +102,10 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"ammount", "", "/payments", `{"ammount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"Amount", "", "/payments", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
 			{"amount in cents by name", "", "/payments", `{"amountInCents":2550,"paymentMethodId":"sbx_card"}`, "", "400 missing_field amount", "did you mean amount?"},
-			{"merchantOrderID, strict", "", "/payments?strict=true", with(`"merchantOrderID":"1"`), "", "400 invalid_request merchantOrderID", "did you mean merchantOrderId?"},
-			{"order_id, strict", "", "/payments?strict=true", with(`"order_id":"1"`), "", "400 invalid_request order_id", "did you mean merchantOrderId?"},
-			{"success_url, strict", "", "/payments?strict=true", with(`"success_url":"https://shop.example"`), "", "400 invalid_request success_url", "there is no field success_url: leave it out; the fields are "},
-			{"card, strict", "", "/payments?strict=true", with(`"card":{"number":"4"}`), "", "400 invalid_request card", "leave it out; the fields are "},
+			{"merchantOrderID, strict", "", "/payments?strict=true", With(`"merchantOrderID":"1"`), "", "400 invalid_request merchantOrderID", "did you mean merchantOrderId?"},
+			{"order_id, strict", "", "/payments?strict=true", With(`"order_id":"1"`), "", "400 invalid_request order_id", "did you mean merchantOrderId?"},
+			{"success_url, strict", "", "/payments?strict=true", With(`"success_url":"https://shop.example"`), "", "400 invalid_request success_url", "there is no field success_url: leave it out; the fields are "},
+			{"card, strict", "", "/payments?strict=true", With(`"card":{"number":"4"}`), "", "400 invalid_request card", "leave it out; the fields are "},
 			{"first_name, strict", "", "/checkout/sessions?strict=true", `{"amount":5,"customer":{"first_name":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"}}`, "", "400 invalid_request customer.firstName", "you sent customer.first_name, which is ignored; did you mean customer.firstName?"},
 			{"event, singular", "", "/webhooks", `{"event":["*"]}`, "", "400 missing_field events", "did you mean events?"},
 			{"nothing", "", "/payments", `{}`, "", "400 invalid_request amount", "amount is required: send a number, such as 25.5"},
@@ -120,27 +120,27 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"nothing to pay", "", "/payments", `{"amount":0,"paymentMethodId":"sbx_card"}`, "", "400 amount_invalid amount", "above 0"},
 			{"cents", "", "/payments", `{"amount":2550000,"paymentMethodId":"sbx_card"}`, "", "400 amount_above_maximum amount", "it is in dollars, not in cents"},
 			{"the method as a number", "", "/payments", `{"amount":25.5,"paymentMethodId":1001}`, "", "400 invalid_request paymentMethodId", `paymentMethodId must be a text, such as "sbx_card"; you sent the number 1001`},
-			{"the order as a number", "", "/payments", with(`"merchantOrderId":100200300`), "", "400 invalid_request merchantOrderId", "must be a text; you sent the number 100200300"},
-			{"hosted as a text", "", "/payments", with(`"hostedCheckout":"true"`), "", "400 invalid_request hostedCheckout", `must be true or false, without quotes; you sent the text "true"`},
+			{"the order as a number", "", "/payments", With(`"merchantOrderId":100200300`), "", "400 invalid_request merchantOrderId", "must be a text; you sent the number 100200300"},
+			{"hosted as a text", "", "/payments", With(`"hostedCheckout":"true"`), "", "400 invalid_request hostedCheckout", `must be true or false, without quotes; you sent the text "true"`},
 			{"events as a text", "", "/webhooks", `{"events":"payment.completed"}`, "", "400 invalid_request events", `events must be a list; you sent the text "payment.completed"`},
 			{"the customer as a text", "", "/checkout/sessions", `{"amount":5,"customer":"Ana"}`, "", "400 invalid_request customer", `customer must be an object; you sent the text "Ana"`},
-			{"Brazil", "", "/payments", with(`"country":"Brazil"`), "", "400 invalid_request country", "ISO 3166 code of two or three letters, such as BR or BRA; Brazil is BR or BRA"},
-			{"México", "", "/payments", with(`"country":"México"`), "", "400 invalid_request country", "Mexico is MX or MEX"},
-			{"Argentinia", "", "/payments", with(`"country":"Argentinia"`), "", "400 invalid_request country", "Argentina is AR or ARG"},
-			{"an e-mail without a domain", "", "/payments", with(`"userEmail":"ana"`), "", "400 invalid_request userEmail", "such as ana@example.com"},
-			{"an IP that is none", "", "/payments", with(`"userIp":"localhost"`), "", "400 invalid_request userIp", "such as 203.0.113.7"},
-			{"a relative return", "", "/payments", with(`"returnUrl":"/thanks"`), "", "400 invalid_request returnUrl", "such as https://shop.example/thanks"},
-			{"too long a name", "", "/payments", with(`"userName":"` + strings.Repeat("x", 121) + `"`), "", "400 invalid_request userName", "at most 120 characters; you sent 121"},
+			{"Brazil", "", "/payments", With(`"country":"Brazil"`), "", "400 invalid_request country", "ISO 3166 code of two or three letters, such as BR or BRA; Brazil is BR or BRA"},
+			{"México", "", "/payments", With(`"country":"México"`), "", "400 invalid_request country", "Mexico is MX or MEX"},
+			{"Argentinia", "", "/payments", With(`"country":"Argentinia"`), "", "400 invalid_request country", "Argentina is AR or ARG"},
+			{"an e-mail without a domain", "", "/payments", With(`"userEmail":"ana"`), "", "400 invalid_request userEmail", "such as ana@example.com"},
+			{"an IP that is none", "", "/payments", With(`"userIp":"localhost"`), "", "400 invalid_request userIp", "such as 203.0.113.7"},
+			{"a relative return", "", "/payments", With(`"returnUrl":"/thanks"`), "", "400 invalid_request returnUrl", "such as https://shop.example/thanks"},
+			{"too long a name", "", "/payments", With(`"userName":"` + strings.Repeat("x", 121) + `"`), "", "400 invalid_request userName", "at most 120 characters; you sent 121"},
 			{"a method that is not there", "", "/payments", `{"amount":25.5,"paymentMethodId":"9999"}`, "", "400 unsupported_method paymentMethodId", "read it from GET /payment-methods"},
 			{"sbx_crad", "", "/payments", `{"amount":25.5,"paymentMethodId":"sbx_crad"}`, "", "400 unsupported_method paymentMethodId", "did you mean sbx_card?"},
 			{"a slug as the id", "", "/payments", `{"amount":25.5,"paymentMethodId":"pix"}`, "", "400 unsupported_method paymentMethodId", "read paymentMethodId from GET /payment-methods?method=pix"},
 			{"an unknown slug", "", "/payments", `{"amount":25.5,"paymentMethod":"pixx"}`, "", "400 unsupported_method paymentMethod", "GET /payment-methods; did you mean pix?"},
 			{"an id as the slug", "", "/payments", `{"amount":25.5,"paymentMethod":"sbx_card"}`, "", "400 unsupported_method paymentMethod", "send it as paymentMethodId"},
 			{"pix without a document", "", "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix"}`, "", "400 missing_field documentId", "documentId is required"},
-			{"a bad simulation", "", "/payments", card, "Sandbox-Simulate: success", "400 invalid_request Sandbox-Simulate", "must be one of paid, failed, expired, chargeback, slow_payment"},
+			{"a bad simulation", "", "/payments", Card, "Sandbox-Simulate: success", "400 invalid_request Sandbox-Simulate", "must be one of paid, failed, expired, chargeback, slow_payment"},
 			{"payment.succeeded", "", "/webhooks", `{"events":["payment.succeeded"]}`, "", "400 invalid_request events[0]", "payment.succeeded is not an event"},
 			{"payment.complete", "", "/webhooks", `{"events":["payment.complete"]}`, "", "400 invalid_request events[0]", "did you mean payment.completed? There are "},
-			{"a version of tomorrow", "", "/payments", card, "Service-Version: 2030-01-01", "400 invalid_request Service-Version", "send 2026-11-21, or leave the header out"},
+			{"a version of tomorrow", "", "/payments", Card, "Service-Version: 2030-01-01", "400 invalid_request Service-Version", "send 2026-11-21, or leave the header out"},
 			{"an action that is none", "", "/payments/" + payment + "/simulate", `{"action":"Paid"}`, "", "400 invalid_request action", "must be one of paid, failed, expired, refunded, chargeback; did you mean paid?"},
 			{"a clock's words", "", "/sandbox/clock", `{"advance":"2 days"}`, "", "400 invalid_request advance", "such as 90s, 48h or 7d"},
 			{"a wallet's type", "", "/wallets", `{"type":"bank","currency":"MXN","destination":"032180000118359719"}`, "", "400 invalid_request type", "bank_account or crypto"},
@@ -162,11 +162,11 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"a misspelt refund", "", "/payments/" + payment + "/refund", `{"amout":5}`, "", "400 invalid_request amout", "did you mean amount?"},
 			{"a refund in cents", "", "/payments/" + payment + "/refund", `{"amount_cents":500}`, "", "400 invalid_request amount_cents", "did you mean amount?"},
 			{"a refund's amount in the query", "POST", "/payments/" + payment + "/refund?amount=5", "", "", "400 invalid_request amount", "send it in the body"},
-			{"no currency", "", "/payments", with(`"currency":"XYZ"`), "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
-			{"a currency in part", "", "/payments", with(`"currency":"BR"`), "", "400 invalid_request currency", "did you mean BRL?"},
-			{"a currency without a rate", "", "/payments", with(`"currency":"KWD"`), "", "400 unsupported_currency currency", "there is no exchange rate for KWD: send one of ARS, BOB, BRL, "},
+			{"no currency", "", "/payments", With(`"currency":"XYZ"`), "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
+			{"a currency in part", "", "/payments", With(`"currency":"BR"`), "", "400 invalid_request currency", "did you mean BRL?"},
+			{"a currency without a rate", "", "/payments", With(`"currency":"KWD"`), "", "400 unsupported_currency currency", "there is no exchange rate for KWD: send one of ARS, BOB, BRL, "},
 			{"a currency of a session", "", "/checkout/sessions", `{"amount":5,"currency":"XYZ","customer":{"firstName":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"}}`, "", "400 invalid_request currency", "currency must be one of ARS, BOB, BRL, "},
-			{"a misspelt currency", "", "/payments", with(`"curency":"BRL"`), "", "400 invalid_request curency", "did you mean currency?"},
+			{"a misspelt currency", "", "/payments", With(`"curency":"BRL"`), "", "400 invalid_request curency", "did you mean currency?"},
 			{"misspelt types of a replay", "", "/webhooks/" + hook + "/replay", `{"from":"2026-01-01","tpyes":["payment.failed"]}`, "", "400 invalid_request tpyes", "did you mean types?"},
 			{"no event", "", "/events?type=payment.complete", "", "", "400 invalid_request type", "did you mean payment.completed?"},
 			{"an empty id", "POST", "/payments//cancel", "", "", "404 not_found", "the id between the slashes is empty: the address is /api/v1/payments/{id}/cancel (POST)"},
@@ -188,7 +188,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"strict=yes", "", "/payments?strict=yes", "", "", "400 invalid_request strict", "must be one of true, false"},
 		}
 		for _, c := range list {
-			t.Run(c.name, func(t *testing.T) { o.errs(t, c) })
+			t.Run(c.Name, func(t *testing.T) { CheckMistake(t, o, c) })
 		}
 		if len(list) < 100 {
 			t.Errorf("there are %d mistakes, want 100", len(list))
@@ -196,38 +196,38 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 	})
 }
 
-// errs makes a mistake and fails the test unless the reply says how to mend it.
-func (o shop) errs(t *testing.T, c mistake) {
+// CheckMistake makes a mistake and fails the test unless the reply says how to mend it.
+func CheckMistake(t *testing.T, o Client, c Mistake) {
 	t.Helper()
-	q := request{method: c.method, path: apiPath + c.path, body: c.body, header: http.Header{"Authorization": {"Bearer " + o.credential}}}
+	q := Request{Method: c.method, Path: APIPath + c.path, Body: c.body, Header: http.Header{"Authorization": {"Bearer " + o.Credential}}}
 	switch { // the addresses that lack a part of the base
 	case strings.HasPrefix(c.path, "///"):
-		q.path = c.path[2:]
+		q.Path = c.path[2:]
 	case strings.HasPrefix(c.path, "//"):
-		q.path = "/api" + c.path[1:]
+		q.Path = "/api" + c.path[1:]
 	}
-	if q.method == "" {
-		q.method = http.MethodGet
+	if q.Method == "" {
+		q.Method = http.MethodGet
 		if c.body != "" {
-			q.method = http.MethodPost
+			q.Method = http.MethodPost
 		}
 	}
-	if q.method == http.MethodPost {
-		q.header.Set("Content-Type", "application/json")
+	if q.Method == http.MethodPost {
+		q.Header.Set("Content-Type", "application/json")
 	}
 	for _, line := range strings.Split(c.header, "|") {
 		if name, value, ok := strings.Cut(line, ": "); ok {
-			q.header.Set(name, value)
+			q.Header.Set(name, value)
 		} else if name, ok := strings.CutSuffix(line, ":"); ok {
-			q.header.Del(name)
+			q.Header.Del(name)
 		}
 	}
-	r := o.send(t, q)
-	got := fmt.Sprint(r.status, " ", r.text(t, "error.code"))
-	if param, ok := r.at(t, "error.param"); ok {
+	r := o.Send(t, q)
+	got := fmt.Sprint(r.Status, " ", r.Text(t, "error.code"))
+	if param, ok := r.At(t, "error.param"); ok {
 		got += fmt.Sprint(" ", param)
 	}
-	message := r.text(t, "error.message")
+	message := r.Text(t, "error.message")
 	if got != c.want || !strings.Contains(message, c.mend) {
 		t.Errorf("got  %s: %s\nwant %s: …%s…\nfor %s", got, message, c.want, c.mend, r)
 	}
@@ -239,12 +239,12 @@ func (o shop) errs(t *testing.T, c mistake) {
 // However a beginner writes a name, the hint sees which field was meant: of every body that the
 // document tells of.
 func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		doc, err := openapi3.NewLoader().LoadFromData(s.spec.text)
-		must(t, err)
-		o.create(t, card, "Sandbox-Simulate: chargeback")
-		claim := o.get(t, "/claims").text(t, "data.0.id") // evidence is looked at when there is one
+	Alone(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		doc, err := openapi3.NewLoader().LoadFromData(s.Spec.Text)
+		Must(t, err)
+		o.Create(t, Card, "Sandbox-Simulate: chargeback")
+		claim := o.Get(t, "/claims").Text(t, "data.0.id") // evidence is looked at when there is one
 		filled := strings.NewReplacer("/claims/{id}", "/claims/"+claim, "{", "", "}", "")
 		capital := regexp.MustCompile(`[A-Z]+`)
 		fields := 0
@@ -260,12 +260,12 @@ func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
 						if spelling == field {
 							continue
 						}
-						r := o.send(t, request{
-							method: method, path: apiPath + filled.Replace(path) + "?strict=true", body: fmt.Sprintf(`{%q:null}`, spelling),
-							header: http.Header{"Authorization": {"Bearer " + o.credential}, "Content-Type": {"application/json"}},
+						r := o.Send(t, Request{
+							Method: method, Path: APIPath + filled.Replace(path) + "?strict=true", Body: fmt.Sprintf(`{%q:null}`, spelling),
+							Header: http.Header{"Authorization": {"Bearer " + o.Credential}, "Content-Type": {"application/json"}},
 						})
-						issues, _ := r.at(t, "error.details.issues")
-						if !strings.Contains(r.text(t, "error.message")+fmt.Sprint(issues), "did you mean "+field+"?") {
+						issues, _ := r.At(t, "error.details.issues")
+						if !strings.Contains(r.Text(t, "error.message")+fmt.Sprint(issues), "did you mean "+field+"?") {
 							t.Errorf("%s for %s is not seen: %s", spelling, field, r)
 						}
 					}

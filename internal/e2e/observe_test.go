@@ -16,15 +16,15 @@ import (
 // path, query, body or credential.
 func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 	t.Parallel()
-	access := &diary{}
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
+	access := &Diary{}
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) {
 		c.Access = slog.New(slog.NewJSONHandler(access, nil))
 	})
-	o := s.shop(t)
-	made := o.post(t, "/payments?note=s3cr3t", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-hush"}`, "X-Request-Id: theirs-1").want(t, http.StatusCreated)
-	s.visit(t, "/checkout/cs_no-such-token")
-	o.get(t, "/no/such/endpoint").want(t, http.StatusNotFound)
-	o.as("sk_test_wrong").get(t, "/me").want(t, http.StatusUnauthorized)
+	o := s.NewShop(t)
+	made := o.Post(t, "/payments?note=s3cr3t", `{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-hush"}`, "X-Request-Id: theirs-1").Want(t, http.StatusCreated)
+	s.Visit(t, "/checkout/cs_no-such-token")
+	o.Get(t, "/no/such/endpoint").Want(t, http.StatusNotFound)
+	o.As("sk_test_wrong").Get(t, "/me").Want(t, http.StatusUnauthorized)
 	type line struct {
 		Method, Route, Request, Address, Merchant string
 		Caller                                    string `json:"caller_request"`
@@ -32,16 +32,16 @@ func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 		Seconds                                   float64
 	}
 	told := map[string]line{}
-	eventually(t, "the requests are in the access log", func() bool {
+	Eventually(t, "the requests are in the access log", func() bool {
 		for text := range bytes.Lines([]byte(access.String())) {
 			var l line
-			must(t, json.Unmarshal(text, &l))
+			Must(t, json.Unmarshal(text, &l))
 			told[l.Method+" "+l.Route] = l
 		}
 		return told["GET /api/v1/me"].Status != 0
 	})
 	l := told["POST /api/v1/payments"]
-	if l.Status != http.StatusCreated || l.Bytes != len(made.body) || l.Request != made.header.Get("X-Request-Id") || l.Caller != "theirs-1" ||
+	if l.Status != http.StatusCreated || l.Bytes != len(made.Body) || l.Request != made.Header.Get("X-Request-Id") || l.Caller != "theirs-1" ||
 		l.Merchant != o.Merchant.ID || l.Address != "127.0.0.1" || l.Seconds <= 0 {
 		t.Errorf("the payment's line is %+v", l)
 	}
@@ -54,7 +54,7 @@ func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 	if l := told["GET /api/v1/me"]; l.Status != http.StatusUnauthorized || l.Merchant != "" {
 		t.Errorf("the refused request's line is %+v", l)
 	}
-	for _, secret := range []string{"s3cr3t", "order-hush", "cs_no-such-token", "sk_test", o.credential, "no/such"} {
+	for _, secret := range []string{"s3cr3t", "order-hush", "cs_no-such-token", "sk_test", o.Credential, "no/such"} {
 		if strings.Contains(access.String(), secret) {
 			t.Errorf("the access log has %q", secret)
 		}
@@ -64,13 +64,13 @@ func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 // A line of the log that a request causes has the request's id, as the reply has it.
 func TestLinesOfTheLogHaveTheRequestsID(t *testing.T) {
 	t.Parallel()
-	log := &diary{}
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
-	r := s.shop(t).as("sk_test_wrong").get(t, "/me").want(t, http.StatusUnauthorized)
+	log := &Diary{}
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	r := s.NewShop(t).As("sk_test_wrong").Get(t, "/me").Want(t, http.StatusUnauthorized)
 	found := false
 	for text := range strings.Lines(log.String()) {
 		if strings.Contains(text, "credentials were refused") {
-			found = strings.Contains(text, " request="+r.header.Get("X-Request-Id"))
+			found = strings.Contains(text, " request="+r.Header.Get("X-Request-Id"))
 		}
 	}
 	if !found {

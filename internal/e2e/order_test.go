@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// paidByShopper is a payment of two events: payment.completed, and its alias of the
+// PaidByShopper is a payment of two events: payment.completed, and its alias of the
 // simulator.
-const paidByShopper = `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`
+const PaidByShopper = `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`
 
 // watch looks at what is under way at an endpoint, and holds it there.
 type watch struct {
@@ -27,14 +27,14 @@ type watch struct {
 }
 
 // watched makes an endpoint that holds what it gets until it is released.
-func watched(r *receiver) *watch {
+func watched(r *Receiver) *watch {
 	w := &watch{open: map[string]int{}, held: make(chan struct{}), fail: map[string]int{}}
-	r.answers(func(out http.ResponseWriter, in *http.Request) {
-		got := r.deliveries()
-		i := slices.IndexFunc(got, func(d received) bool {
-			return d.header.Get("X-Service-Delivery") == in.Header.Get("X-Service-Delivery")
+	r.Answers(func(out http.ResponseWriter, in *http.Request) {
+		got := r.Deliveries()
+		i := slices.IndexFunc(got, func(d Received) bool {
+			return d.Header.Get("X-Service-Delivery") == in.Header.Get("X-Service-Delivery")
 		})
-		object, kind := got[i].text("data.object.id"), got[i].text("type")
+		object, kind := got[i].Text("data.object.id"), got[i].Text("type")
 		w.mu.Lock()
 		w.open[object]++
 		if w.open[object] > 1 {
@@ -71,13 +71,13 @@ func (w *watch) busy() int {
 }
 
 // inOrder fails the test unless the events of each object came by their numbers, each once.
-func (r *receiver) inOrder(t *testing.T) {
+func inOrder(t *testing.T, r *Receiver) {
 	t.Helper()
 	last := map[string]int64{}
-	for _, d := range r.deliveries() {
-		object := d.text("data.object.id")
-		n, err := d.event["sequence"].(json.Number).Int64()
-		must(t, err)
+	for _, d := range r.Deliveries() {
+		object := d.Text("data.object.id")
+		n, err := d.Event["sequence"].(json.Number).Int64()
+		Must(t, err)
 		if n <= last[object] {
 			t.Errorf("event %d of %s came after event %d", n, object, last[object])
 		}
@@ -86,23 +86,23 @@ func (r *receiver) inOrder(t *testing.T) {
 }
 
 func TestEventsOfAnObjectComeOneAfterTheOther(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
 		w := watched(endpoint)
-		o.subscribe(t, endpoint.URL, `"*"`)
+		o.Subscribe(t, endpoint.URL, `"*"`)
 		const payments = 20
 		for range payments {
-			o.create(t, paidByShopper, "Sandbox-Simulate: paid")
+			o.Create(t, PaidByShopper, "Sandbox-Simulate: paid")
 		}
-		eventually(t, "one event of each payment is under way", func() bool { return w.busy() == payments })
-		if n := len(endpoint.deliveries()); n != payments {
+		Eventually(t, "one event of each payment is under way", func() bool { return w.busy() == payments })
+		if n := len(endpoint.Deliveries()); n != payments {
 			t.Errorf("%d events were sent while the first of each object were under way, want %d", n, payments)
 		}
 		w.release()
-		endpoint.await(t, 2*payments)
-		s.rest(t)
-		endpoint.inOrder(t)
+		endpoint.Await(t, 2*payments)
+		dispatchAll(t, s)
+		inOrder(t, endpoint)
 		if len(w.doubled) > 0 {
 			t.Errorf("two events at a time were under way of %v", w.doubled)
 		}
@@ -112,37 +112,37 @@ func TestEventsOfAnObjectComeOneAfterTheOther(t *testing.T) {
 // A receiver that stumbles once is told in the order of the events; one that goes on to fail
 // is told what it can take.
 func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
 		w := watched(endpoint)
 		w.release()
-		o.subscribe(t, endpoint.URL, `"*"`)
+		o.Subscribe(t, endpoint.URL, `"*"`)
 		w.fail["payment.completed"] = 1
-		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
-		endpoint.await(t, 1)
-		other := o.create(t, card) // nobody else waits
-		eventually(t, "another payment's event has come", func() bool {
-			return slices.ContainsFunc(endpoint.deliveries(), func(d received) bool { return d.text("data.object.id") == other })
+		o.Create(t, PaidByShopper, "Sandbox-Simulate: paid")
+		endpoint.Await(t, 1)
+		other := o.Create(t, Card) // nobody else waits
+		Eventually(t, "another payment's event has come", func() bool {
+			return slices.ContainsFunc(endpoint.Deliveries(), func(d Received) bool { return d.Text("data.object.id") == other })
 		})
-		s.awaitRetry(t, delays[0])
-		got := endpoint.await(t, 4)
-		if list := types(got); list != "payment.completed payment.completed payment.completed payment.captured" {
+		awaitRetry(t, s, delays[0])
+		got := endpoint.Await(t, 4)
+		if list := Types(got); list != "payment.completed payment.completed payment.completed payment.captured" {
 			t.Errorf("after one failure there came %s", list)
 		}
 		w.mu.Lock()
 		w.fail["payment.completed"] = 2
 		w.mu.Unlock()
-		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
-		endpoint.await(t, 5)
-		s.awaitRetry(t, delays[0])
-		eventually(t, "the alias has come while payment.completed fails", func() bool {
-			s.clock.advance(time.Second)
-			got := endpoint.deliveries()
-			return got[len(got)-1].text("type") == "payment.captured"
+		o.Create(t, PaidByShopper, "Sandbox-Simulate: paid")
+		endpoint.Await(t, 5)
+		awaitRetry(t, s, delays[0])
+		Eventually(t, "the alias has come while payment.completed fails", func() bool {
+			s.Clock.Advance(time.Second)
+			got := endpoint.Deliveries()
+			return got[len(got)-1].Text("type") == "payment.captured"
 		})
-		s.awaitRetry(t, delays[1])
-		if list := types(endpoint.await(t, 8)[4:]); list != "payment.completed payment.completed payment.captured payment.completed" {
+		awaitRetry(t, s, delays[1])
+		if list := Types(endpoint.Await(t, 8)[4:]); list != "payment.completed payment.completed payment.captured payment.completed" {
 			t.Errorf("after two failures there came %s", list)
 		}
 	})
@@ -151,27 +151,27 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 // What is written right after a failure waits too, also while the outcome is on its way to the
 // database.
 func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		const payments = 5 // more failures would open the circuit
-		o := s.shop(t)
-		endpoint := s.receive(t)
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
 		w := watched(endpoint)
 		w.release()
-		o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.created","payment.pending"]}`, endpoint.URL)).want(t, http.StatusCreated)
+		o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.created","payment.pending"]}`, endpoint.URL)).Want(t, http.StatusCreated)
 		w.fail["payment.created"] = payments
 		var all sync.WaitGroup
 		for range payments {
-			all.Go(func() { o.post(t, "/payments", paidByShopper) })
+			all.Go(func() { o.Post(t, "/payments", PaidByShopper) })
 		}
 		all.Wait()
-		eventually(t, "all have come", func() bool {
-			s.clock.advance(50 * time.Millisecond) // what waits does so for a minute at most
-			return len(endpoint.deliveries()) >= 3*payments
+		Eventually(t, "all have come", func() bool {
+			s.Clock.Advance(50 * time.Millisecond) // what waits does so for a minute at most
+			return len(endpoint.Deliveries()) >= 3*payments
 		})
 		of := map[string][]string{}
-		for _, d := range endpoint.deliveries() {
-			id := d.text("data.object.id")
-			of[id] = append(of[id], d.text("type"))
+		for _, d := range endpoint.Deliveries() {
+			id := d.Text("data.object.id")
+			of[id] = append(of[id], d.Text("type"))
 		}
 		for id, got := range of {
 			if slices.Index(got, "payment.pending") < slices.Index(got[1:], "payment.created")+1 {
@@ -183,23 +183,23 @@ func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
 
 // A person's replay waits for nobody.
 func TestReplayOfOneDeliveryWaitsForNoOther(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		endpoint.answers(respond(http.StatusInternalServerError))
-		h := o.hook(t, endpoint.URL, `"*"`)
-		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
-		eventually(t, "both events have failed", func() bool {
-			s.clock.advance(5 * time.Second)
-			return h.log(t, "?status=failed").text(t, "pagination.total") == "2"
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(Respond(http.StatusInternalServerError))
+		h := o.Hook(t, endpoint.URL, `"*"`)
+		o.Create(t, PaidByShopper, "Sandbox-Simulate: paid")
+		Eventually(t, "both events have failed", func() bool {
+			s.Clock.Advance(5 * time.Second)
+			return h.Log(t, "?status=failed").Text(t, "pagination.total") == "2"
 		})
 		w := watched(endpoint)
 		defer w.release()
 		for _, kind := range []string{"payment.completed", "payment.captured"} {
-			before := len(endpoint.deliveries())
-			id := h.log(t, "?event="+kind).text(t, "data.0.id")
-			o.post(t, h.path("/deliveries/"+id+"/replay"), "").want(t, http.StatusOK)
-			endpoint.await(t, before+1)
+			before := len(endpoint.Deliveries())
+			id := h.Log(t, "?event="+kind).Text(t, "data.0.id")
+			o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Want(t, http.StatusOK)
+			endpoint.Await(t, before+1)
 		}
 	})
 }
@@ -208,38 +208,38 @@ func TestReplayOfOneDeliveryWaitsForNoOther(t *testing.T) {
 func TestEventsOfAnObjectComeInOrderFromTwoNodes(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
-	c := &clock{}
-	a := start(t, database, c)
-	b := start(t, database, c)
-	o := a.shop(t)
+	c := &Clock{}
+	a := Start(t, database, c)
+	b := Start(t, database, c)
+	o := a.NewShop(t)
 	there := o
-	there.service = b
-	endpoint := a.receive(t)
+	there.Instance = b
+	endpoint := a.Receive(t)
 	w := watched(endpoint)
-	o.subscribe(t, endpoint.URL, `"payment.completed","payment.refunded"`)
+	o.Subscribe(t, endpoint.URL, `"payment.completed","payment.refunded"`)
 	const payments = 5
 	for range payments {
-		payment := o.create(t, card)
-		eventually(t, "payment.completed is under way", func() bool {
-			got := endpoint.deliveries()
-			return len(got) > 0 && got[len(got)-1].text("data.object.id") == payment
+		payment := o.Create(t, Card)
+		Eventually(t, "payment.completed is under way", func() bool {
+			got := endpoint.Deliveries()
+			return len(got) > 0 && got[len(got)-1].Text("data.object.id") == payment
 		})
-		there.refund(t, payment, `{"amount":1}`)
+		there.Refund(t, payment, `{"amount":1}`)
 	}
-	eventually(t, "the other node has looked at what it wrote", func() bool {
-		for _, e := range []*service{a, b} {
+	Eventually(t, "the other node has looked at what it wrote", func() bool {
+		for _, e := range []*Instance{a, b} {
 			_, err := e.App.Webhooks.Dispatch(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		return b.App.Webhooks.Postponed() >= payments
 	})
-	if n := len(endpoint.deliveries()); n != payments {
-		t.Errorf("%d events were sent while the first of each payment was under way, want %d: %s", n, payments, types(endpoint.deliveries()))
+	if n := len(endpoint.Deliveries()); n != payments {
+		t.Errorf("%d events were sent while the first of each payment was under way, want %d: %s", n, payments, Types(endpoint.Deliveries()))
 	}
 	w.release()
-	endpoint.await(t, 2*payments)
-	a.rest(t)
-	endpoint.inOrder(t)
+	endpoint.Await(t, 2*payments)
+	dispatchAll(t, a)
+	inOrder(t, endpoint)
 	if len(w.doubled) > 0 {
 		t.Errorf("two events at a time were under way of %v", w.doubled)
 	}

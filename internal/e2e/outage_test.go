@@ -21,10 +21,10 @@ import (
 func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 	t.Parallel()
 	line := dbtest.Behind(t, dbtest.Postgres(t))
-	s := start(t, line.Address, &clock{})
-	o := s.shop(t)
-	endpoint := s.receive(t)
-	o.subscribe(t, endpoint.URL, `"*"`)
+	s := Start(t, line.Address, &Clock{})
+	o := s.NewShop(t)
+	endpoint := s.Receive(t)
+	o.Subscribe(t, endpoint.URL, `"*"`)
 
 	const clients, outages = 8, 40
 	var (
@@ -53,7 +53,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 				pause()
 				line.Down(false)
 			}
-			s.clock.advance(20 * time.Second) // so that leases end
+			s.Clock.Advance(20 * time.Second) // so that leases end
 		}
 		close(enough)
 		for {
@@ -61,7 +61,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 			case <-paid:
 				return
 			case <-time.After(100 * time.Millisecond):
-				s.clock.advance(20 * time.Second)
+				s.Clock.Advance(20 * time.Second)
 			}
 		}
 	})
@@ -74,19 +74,19 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 				case <-time.After(5 * time.Millisecond):
 				}
 				key := fmt.Sprintf("%d-%d", c, i)
-				eventually(t, "payment "+key+" is taken", func() bool {
-					r := o.post(t, "/payments", card, "Idempotency-Key: "+key)
+				Eventually(t, "payment "+key+" is taken", func() bool {
+					r := o.Post(t, "/payments", Card, "Idempotency-Key: "+key)
 					mu.Lock()
 					defer mu.Unlock()
-					switch r.status {
+					switch r.Status {
 					case http.StatusCreated:
-						ids[r.text(t, "transactionId")], keys[key] = true, true
+						ids[r.Text(t, "transactionId")], keys[key] = true, true
 						return true
 					case http.StatusServiceUnavailable, http.StatusConflict:
-						refused[r.status]++
+						refused[r.Status]++
 					default:
 						t.Errorf("while the database goes away: %s", r)
-						s.log.report(t)
+						s.Log.report(t)
 						return true
 					}
 					return false
@@ -102,12 +102,12 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 		t.Errorf("%d payments for %d keys; refused meanwhile: %v", len(ids), len(keys), refused)
 	}
 
-	eventually(t, "every payment is completed and told", func() bool {
-		s.clock.advance(10 * time.Second)
+	Eventually(t, "every payment is completed and told", func() bool {
+		s.Clock.Advance(10 * time.Second)
 		told := map[string]bool{}
-		for _, d := range endpoint.deliveries() {
-			if d.text("type") == "payment.completed" {
-				told[d.text("data.object.id")] = true
+		for _, d := range endpoint.Deliveries() {
+			if d.Text("type") == "payment.completed" {
+				told[d.Text("data.object.id")] = true
 			}
 		}
 		for id := range ids {
@@ -117,14 +117,14 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 		}
 		return true
 	})
-	if r := o.get(t, "/payments?status=completed&limit=1").want(t, http.StatusOK); r.text(t, "pagination.total") != fmt.Sprint(len(keys)) {
+	if r := o.Get(t, "/payments?status=completed&limit=1").Want(t, http.StatusOK); r.Text(t, "pagination.total") != fmt.Sprint(len(keys)) {
 		t.Errorf("want %d completed payments, got %s", len(keys), r)
 	}
 	// A connection that was cut while nobody used it is met up to a second later.
-	eventually(t, "every loop works again", func() bool {
-		s.log.forget()
+	Eventually(t, "every loop works again", func() bool {
+		s.Log.Forget()
 		time.Sleep(1500 * time.Millisecond)
-		return s.log.empty()
+		return s.Log.Empty()
 	})
 }
 
@@ -133,18 +133,18 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	address := l.Addr().String()
-	must(t, l.Close())
+	Must(t, l.Close())
 	line := dbtest.Behind(t, dbtest.Postgres(t))
-	s := startWith(t, line.Address, &clock{}, func(c *daemon.Config) { c.Metrics = address })
+	s := StartWith(t, line.Address, &Clock{}, func(c *daemon.Config) { c.Metrics = address })
 	read := func() string {
 		t.Helper()
 		r, err := http.Get("http://" + address + "/metrics")
-		must(t, err)
+		Must(t, err)
 		defer r.Body.Close()
 		page, err := io.ReadAll(r.Body)
-		must(t, err)
+		Must(t, err)
 		if r.StatusCode != http.StatusOK {
 			t.Fatalf("/metrics is answered %d: %s", r.StatusCode, page)
 		}
@@ -159,7 +159,7 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "the database was asked", func() bool { return strings.Contains(read(), "cascada_disputes_oldest_overdue_seconds") })
+	Eventually(t, "the database was asked", func() bool { return strings.Contains(read(), "cascada_disputes_oldest_overdue_seconds") })
 	scrape("cascada_database_up 1")
 	line.Down(true)
 	line.Cut()
@@ -169,14 +169,14 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 	scrape("cascada_database_up 0")
 	line.Cut()
 	line.Deaf(false)
-	eventually(t, "the database to be asked again", func() bool {
+	Eventually(t, "the database to be asked again", func() bool {
 		r, err := http.Get("http://" + address + "/metrics")
-		must(t, err)
+		Must(t, err)
 		defer r.Body.Close()
 		page, err := io.ReadAll(r.Body)
-		must(t, err)
+		Must(t, err)
 		return strings.Contains(string(page), "cascada_database_up 1")
 	})
-	eventually(t, "the service to be ready", func() bool { return s.App.Ready(ctx) == nil })
-	s.log.forget() // loops failed meanwhile
+	Eventually(t, "the service to be ready", func() bool { return s.App.Ready(ctx) == nil })
+	s.Log.Forget() // loops failed meanwhile
 }

@@ -35,9 +35,9 @@ var placeholders = map[string]*regexp.Regexp{
 	"<digits>": regexp.MustCompile(`^\d+$`),
 }
 
-// compare lists how a JSON value differs from a pattern: the same JSON, with
+// Compare lists how a JSON value differs from a pattern: the same JSON, with
 // placeholders for texts. No key may be missing and none may be added.
-func compare(path string, want, got any) (differences []string) {
+func Compare(path string, want, got any) (differences []string) {
 	name := strings.TrimPrefix(path, ".")
 	if name == "" {
 		name = "the body"
@@ -58,7 +58,7 @@ func compare(path string, want, got any) (differences []string) {
 			case !there:
 				differences = append(differences, fmt.Sprintf("%s lacks %s", name, key))
 			default:
-				differences = append(differences, compare(path+"."+key, expected, value)...)
+				differences = append(differences, Compare(path+"."+key, expected, value)...)
 			}
 		}
 		return differences
@@ -68,7 +68,7 @@ func compare(path string, want, got any) (differences []string) {
 			return differ()
 		}
 		for i := range w {
-			differences = append(differences, compare(fmt.Sprintf("%s.%d", path, i), w[i], g[i])...)
+			differences = append(differences, Compare(fmt.Sprintf("%s.%d", path, i), w[i], g[i])...)
 		}
 		return differences
 	case string:
@@ -126,7 +126,7 @@ func TestPatternSeesEveryDifference(t *testing.T) {
 		{`{"a":"<list>"}`, `{"a":[5]}`, 0},
 		{`{"a":"<list>"}`, `{"a":{}}`, 1},
 	} {
-		if got := compare("", decode(t, []byte(c.want)), decode(t, []byte(c.got))); len(got) != c.differences {
+		if got := Compare("", Decode(t, []byte(c.want)), Decode(t, []byte(c.got))); len(got) != c.differences {
 			t.Errorf("%s against %s: %q, want %d differences", c.got, c.want, got, c.differences)
 		}
 	}

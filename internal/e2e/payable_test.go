@@ -31,7 +31,7 @@ func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 }
 
 // centlessly runs a test on a service whose one account, in Colombia, takes no cents.
-func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *providertest.Upstream)) {
+func centlessly(t *testing.T, test func(t *testing.T, s *Instance, live Client, u *providertest.Upstream)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -42,17 +42,17 @@ func centlessly(t *testing.T, test func(t *testing.T, s *service, live shop, u *
 			p, err := open(a)
 			return centless{p}, err
 		}
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
-			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 			c.Adapters = []provider.Adapter{adapter}
 		})
-		s.rate(t, "COP 4120.5")
+		s.Rate(t, "COP 4120.5")
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
-		s.account(t, "acme-co", u)
+		s.OpenAccount(t, "acme-co", u)
 		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
-		must(t, err)
-		test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live(), u)
+		Must(t, err)
+		test(t, s, Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
 	})
 }
 
@@ -61,10 +61,10 @@ const shopperAna = `"customer":{"firstName":"Ana","lastName":"Gil","email":"ana@
 // Where a provider takes no cents, shoppers are asked for whole pesos, on the page and by
 // the API, and what the page offers can be paid.
 func TestPesosAreQuotedWhole(t *testing.T) {
-	centlessly(t, func(t *testing.T, s *service, live shop, u *providertest.Upstream) {
-		r := live.post(t, "/checkout/sessions", `{"amount":45.5,"country":"CO",`+shopperAna+`}`).want(t, http.StatusCreated)
-		path := strings.TrimPrefix(r.text(t, "checkoutUrl"), s.URL)
-		_, page, _ := s.visit(t, path+"?lang=es")
+	centlessly(t, func(t *testing.T, s *Instance, live Client, u *providertest.Upstream) {
+		r := live.Post(t, "/checkout/sessions", `{"amount":45.5,"country":"CO",`+shopperAna+`}`).Want(t, http.StatusCreated)
+		path := strings.TrimPrefix(r.Text(t, "checkoutUrl"), s.URL)
+		_, page, _ := s.Visit(t, path+"?lang=es")
 		if !strings.Contains(page, "$187.483,00\u00a0COP") || strings.Contains(page, "187.482") {
 			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
 		}
@@ -75,20 +75,20 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 				id = m.ID
 			}
 		}
-		_, _, h := s.browse(t, http.MethodPost, path, url.Values{"method": {id}}.Encode())
+		_, _, h := s.Browse(t, http.MethodPost, path, url.Values{"method": {id}}.Encode())
 		chosen, _, _ := strings.Cut(strings.TrimPrefix(h.Get("Location"), "/c/"), "?")
-		paid := live.get(t, "/payments/"+chosen).want(t, http.StatusOK)
-		if paid.text(t, "amountLocal") != "187483" || paid.text(t, "status") != "pending" {
+		paid := live.Get(t, "/payments/"+chosen).Want(t, http.StatusOK)
+		if paid.Text(t, "amountLocal") != "187483" || paid.Text(t, "status") != "pending" {
 			t.Errorf("what was offered is %s", paid)
 		}
-		direct := live.post(t, "/payments", `{"amount":45.5,"paymentMethodId":"`+id+`","documentId":"1020304050","buyerName":"Ana Gil","buyerEmail":"ana@shop.example"}`).want(t, http.StatusCreated)
-		if direct.text(t, "amountLocal") != "187483" || direct.text(t, "status") != "pending" {
+		direct := live.Post(t, "/payments", `{"amount":45.5,"paymentMethodId":"`+id+`","documentId":"1020304050","buyerName":"Ana Gil","buyerEmail":"ana@shop.example"}`).Want(t, http.StatusCreated)
+		if direct.Text(t, "amountLocal") != "187483" || direct.Text(t, "status") != "pending" {
 			t.Errorf("by the API it is %s", direct)
 		}
 
 		// What the shop itself asks for with cents is not rounded: it cannot be paid so.
-		r = live.post(t, "/checkout/sessions", `{"amount":187482.75,"currency":"COP","country":"CO",`+shopperAna+`}`)
-		if r.status != http.StatusUnprocessableEntity || r.text(t, "error.code") != "amount_out_of_limits" {
+		r = live.Post(t, "/checkout/sessions", `{"amount":187482.75,"currency":"COP","country":"CO",`+shopperAna+`}`)
+		if r.Status != http.StatusUnprocessableEntity || r.Text(t, "error.code") != "amount_out_of_limits" {
 			t.Errorf("a session that nobody can pay is %s", r)
 		}
 		u.Next("paid")

@@ -16,35 +16,35 @@ import (
 // sent a second time.
 func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
 		for _, id := range []string{"bank-2", "bank-3"} {
-			o.payOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
+			o.PayOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
 		}
-		start := o.clock.now()
-		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		start := o.Clock.Now()
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
 		_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
-		must(t, err)
-		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
+		Must(t, err)
+		b.Behave(func(b *Payer, r payout.Request) pay.PayoutOutcome {
 			if !strings.HasSuffix(r.Reference, "-3") {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "closed"}
 			}
-			return b.pay(r)
+			return b.Pay(r)
 		}, nil)
-		id := o.withdraw(t, "200")
-		o.clock.advance(pay.WithdrawalHold(true))
-		if r := o.payOut(t, id, "completed"); !strings.HasSuffix(r.text(t, "reference"), "-3") {
+		id := o.Withdraw(t, "200")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		if r := o.PayOut(t, id, "completed"); !strings.HasSuffix(r.Text(t, "reference"), "-3") {
 			t.Errorf("it was paid as %s", r)
 		}
-		b.behave(nil, nil)
-		fits := o.withdraw(t, "30")
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, fits, "completed")
-		over := o.withdraw(t, "25")
-		o.clock.advance(pay.WithdrawalHold(true))
-		eventually(t, "it waits", func() bool {
+		b.Behave(nil, nil)
+		fits := o.Withdraw(t, "30")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, fits, "completed")
+		over := o.Withdraw(t, "25")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		Eventually(t, "it waits", func() bool {
 			_, err := o.App.Payouts.PayOut(ctx)
-			must(t, err)
-			return o.get(t, "/withdrawals/"+over).text(t, "pendingReason") == "daily_limit"
+			Must(t, err)
+			return o.Get(t, "/withdrawals/"+over).Text(t, "pendingReason") == "daily_limit"
 		})
 	})
 }
@@ -52,76 +52,76 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 // Limits hold what is due, and tell the merchant why; time, an approval or the operator lets it go on.
 func TestPayoutsKeepToTheirLimits(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
 		limit := func(merchant string, change func(*pay.PayoutLimits)) {
 			t.Helper()
 			_, err := o.App.Payouts.LimitPayouts(ctx, carla, merchant, true, change)
-			must(t, err)
+			Must(t, err)
 		}
 		waits := func(id, why string) {
 			t.Helper()
-			eventually(t, id+" waits for "+why, func() bool {
+			Eventually(t, id+" waits for "+why, func() bool {
 				_, err := o.App.Payouts.PayOut(ctx)
-				must(t, err)
-				return o.get(t, "/withdrawals/"+id).text(t, "pendingReason") == why
+				Must(t, err)
+				return o.Get(t, "/withdrawals/"+id).Text(t, "pendingReason") == why
 			})
 		}
-		start := o.clock.now()
-		o.clock.advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		start := o.Clock.Now()
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
 		limit("", func(l *pay.PayoutLimits) { l.Hourly = 100_00 })
 		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { l.ApprovalAbove, l.Daily = 300_00, 250_00 })
-		small := o.withdraw(t, "90")
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, small, "completed")
-		large, later := o.withdraw(t, "400"), o.withdraw(t, "60")
-		o.clock.advance(pay.WithdrawalHold(true))
+		small := o.Withdraw(t, "90")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, small, "completed")
+		large, later := o.Withdraw(t, "400"), o.Withdraw(t, "60")
+		o.Clock.Advance(pay.WithdrawalHold(true))
 		waits(large, "approval_required")
 		waits(later, "hourly_limit")
-		o.clock.advance(time.Hour)
-		o.payOut(t, later, "completed")
+		o.Clock.Advance(time.Hour)
+		o.PayOut(t, later, "completed")
 		if list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
 			t.Errorf("waiting are %v, %v", list, err)
 		}
 		_, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
-		must(t, err)
+		Must(t, err)
 		limit("", func(l *pay.PayoutLimits) { l.Stopped = "a key was stolen" })
 		waits(large, "payouts_stopped")
 		limit("", func(l *pay.PayoutLimits) { l.Stopped = "" })
-		o.clock.advance(time.Minute)
-		o.payOut(t, large, "completed")
+		o.Clock.Advance(time.Minute)
+		o.PayOut(t, large, "completed")
 		if _, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
 			t.Error("what has arrived was approved")
 		}
 		// 90 + 60 + 400 of the day's 250 are used.
-		next := o.withdraw(t, "10")
-		o.clock.advance(pay.WithdrawalHold(true))
+		next := o.Withdraw(t, "10")
+		o.Clock.Advance(pay.WithdrawalHold(true))
 		waits(next, "daily_limit")
-		o.clock.advance(24 * time.Hour)
-		o.payOut(t, next, "completed")
+		o.Clock.Advance(24 * time.Hour)
+		o.PayOut(t, next, "completed")
 
 		// Many at once, of which the hour has room for two.
-		o.clock.advance(time.Hour)
+		o.Clock.Advance(time.Hour)
 		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{} })
 		limit("", func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{Hourly: 25_00} })
 		var ids []string
 		for range 5 {
-			ids = append(ids, o.withdraw(t, "10"))
+			ids = append(ids, o.Withdraw(t, "10"))
 		}
-		from := o.clock.now()
-		o.clock.advance(from.UTC().Truncate(time.Hour).Add(time.Hour + pay.WithdrawalHold(true)).Sub(from))
+		from := o.Clock.Now()
+		o.Clock.Advance(from.UTC().Truncate(time.Hour).Add(time.Hour + pay.WithdrawalHold(true)).Sub(from))
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
 				for range 5 {
 					_, err := o.App.Payouts.PayOut(ctx)
-					must(t, err)
+					Must(t, err)
 				}
 			})
 		}
 		all.Wait()
 		paid := 0
 		for _, id := range ids {
-			if sends, _, _ := b.told(id); sends > 0 {
+			if sends, _, _ := b.Told(id); sends > 0 {
 				paid++
 			}
 		}
@@ -129,7 +129,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 			t.Errorf("%d of 10 USD were sent in an hour that has room for 25", paid)
 		}
 		log, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
-		must(t, err)
+		Must(t, err)
 		var acts []string
 		for _, e := range log {
 			acts = append(acts, string(e.Act))
@@ -140,6 +140,6 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		if _, err := o.App.Payouts.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
 			t.Error("nobody's limits were set")
 		}
-		o.get(t, "/withdrawals/"+small).want(t, http.StatusOK)
+		o.Get(t, "/withdrawals/"+small).Want(t, http.StatusOK)
 	})
 }

@@ -29,59 +29,59 @@ const (
 
 // persons is a shop whose shoppers are known by name.
 type persons struct {
-	shop
+	Client
 	claim, evidence, cash, receipt string
-	hook                           subscribed
+	hook                           Subscribed
 }
 
 // told writes evidence, notifications and events with names of shoppers.
-func told(t *testing.T, s *service) persons {
+func told(t *testing.T, s *Instance) persons {
 	t.Helper()
-	o := s.shop(t)
-	p := persons{shop: o, hook: o.inbox(t, `"*"`)}
-	payment, claim := o.dispute(t, true)
+	o := s.NewShop(t)
+	p := persons{Client: o, hook: Inbox(t, o, `"*"`)}
+	payment, claim := o.Dispute(t, true)
 	path := "/claims/" + claim + "/evidence"
-	o.post(t, path, `{"kind":"note","text":"`+saidWords+`"}`).want(t, http.StatusCreated)
+	o.Post(t, path, `{"kind":"note","text":"`+saidWords+`"}`).Want(t, http.StatusCreated)
 	p.claim = claim
-	p.evidence = o.post(t, path, file("text/plain", fileName, []byte(fileWords))).want(t, http.StatusCreated).text(t, "evidence.1.id")
-	o.rule(t, payment, "won") // claim.resolved tells the evidence
-	id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	s.notify(t, "sandbox-1", note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
-		want(t, http.StatusOK)
+	p.evidence = o.Post(t, path, EvidenceFile("text/plain", fileName, []byte(fileWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
+	RuleClaim(t, o, payment, "won") // claim.resolved tells the evidence
+	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+	s.Notify(t, "sandbox-1", Note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
+		Want(t, http.StatusOK)
 	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
-	must(t, err)
+	Must(t, err)
 	p.cash, p.receipt = id, waiting[0].ID
-	must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
-	eventually(t, "the inbox has the claim's end", func() bool {
-		return strings.Contains(string(p.hook.get(t, p.hook.path("/inbox")).body), saidWords)
+	Must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
+	Eventually(t, "the inbox has the claim's end", func() bool {
+		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), saidWords)
 	})
 	return p
 }
 
 // shows fails where what a merchant or the operator is shown lacks the words.
-func (p persons) shows(t *testing.T, s *service, when string) {
+func (p persons) shows(t *testing.T, s *Instance, when string) {
 	t.Helper()
-	p.service, p.hook.service = s, s
-	r := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
-	if r.text(t, "evidence.0.text") != saidWords || r.text(t, "evidence.1.file.name") != fileName {
+	p.Instance, p.hook.Instance = s, s
+	r := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
+	if r.Text(t, "evidence.0.text") != saidWords || r.Text(t, "evidence.1.file.name") != fileName {
 		t.Errorf("%s: the claim shows %s", when, r)
 	}
-	if list := p.get(t, "/claims").want(t, http.StatusOK); !strings.Contains(string(list.body), saidWords) {
+	if list := p.Get(t, "/claims").Want(t, http.StatusOK); !strings.Contains(string(list.Body), saidWords) {
 		t.Errorf("%s: the list of claims shows %s", when, list)
 	}
-	if _, _, content := p.download(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); string(content) != fileWords {
+	if _, _, content := Download(t, p.Client, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); string(content) != fileWords {
 		t.Errorf("%s: the file is %q", when, content)
 	}
-	if inbox := p.hook.get(t, p.hook.path("/inbox")); !strings.Contains(string(inbox.body), saidWords) {
+	if inbox := p.hook.Get(t, p.hook.Path("/inbox")); !strings.Contains(string(inbox.Body), saidWords) {
 		t.Errorf("%s: the inbox shows %s", when, inbox)
 	}
-	log := p.hook.get(t, p.hook.path("/deliveries?event=claim.resolved")).text(t, "data.0.id")
-	if sent := p.hook.get(t, p.hook.path("/deliveries/"+log)); !strings.Contains(string(sent.body), saidWords) {
+	log := p.hook.Get(t, p.hook.Path("/deliveries?event=claim.resolved")).Text(t, "data.0.id")
+	if sent := p.hook.Get(t, p.hook.Path("/deliveries/"+log)); !strings.Contains(string(sent.Body), saidWords) {
 		t.Errorf("%s: the delivery log shows %s", when, sent)
 	}
 	for id, want := range map[string]string{p.receipt: payerMail, "/closed/" + p.receipt: noteWords} {
 		n, err := s.App.Notices.Notification(ctx, id)
-		must(t, err)
+		Must(t, err)
 		if !strings.Contains(string(n.Body), want) {
 			t.Errorf("%s: notification %s is %q", when, id, n.Body)
 		}
@@ -103,10 +103,10 @@ func needles() map[string]string {
 
 // secret lists what of the words is found in the rows of the database, as it is or in base64.
 // The note on a notification is the operator's word, and is in the audit log too.
-func (s *service) secret(t *testing.T) (found []string) {
+func secret(t *testing.T, s *Instance) (found []string) {
 	t.Helper()
 	needles := needles()
-	for table, rows := range s.dump(t) {
+	for table, rows := range dump(t, s) {
 		for _, row := range rows {
 			for needle, word := range needles {
 				if strings.Contains(row, needle) {
@@ -120,20 +120,20 @@ func (s *service) secret(t *testing.T) (found []string) {
 }
 
 // noWordInFiles fails where a word is in the files of a database that has files.
-func (s *service) noWordInFiles(t *testing.T) {
+func noWordInFiles(t *testing.T, s *Instance) {
 	t.Helper()
-	path, ok := strings.CutPrefix(s.database, "sqlite:")
+	path, ok := strings.CutPrefix(s.Database, "sqlite:")
 	if !ok {
 		return
 	}
 	files, err := filepath.Glob(path + "*")
-	must(t, err)
+	Must(t, err)
 	if len(files) == 0 {
 		t.Fatal("the database has no file")
 	}
 	for _, name := range files {
 		content, err := os.ReadFile(name)
-		must(t, err)
+		Must(t, err)
 		for needle, word := range needles() {
 			if bytes.Contains(content, []byte(needle)) {
 				t.Errorf("%s has %s", filepath.Base(name), word)
@@ -143,12 +143,12 @@ func (s *service) noWordInFiles(t *testing.T) {
 }
 
 // dump reads all rows of all tables.
-func (s *service) dump(t *testing.T) map[string][]string {
+func dump(t *testing.T, s *Instance) map[string][]string {
 	t.Helper()
-	query, closeDB := s.open(t)
+	query, closeDB := s.Open(t)
 	defer closeDB()
 	tables := map[string][]string{}
-	for _, row := range query(columnsOf[strings.HasPrefix(s.database, "postgres")]) {
+	for _, row := range query(columnsOf[strings.HasPrefix(s.Database, "postgres")]) {
 		table, _, _ := strings.Cut(row, "\x1f")
 		tables[table] = nil
 	}
@@ -166,70 +166,70 @@ func (s *service) dump(t *testing.T) map[string][]string {
 func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		c := &clock{}
-		s := startWith(t, database, c, masterKeys(1))
-		s.rate(t, "MXN 18.35")
+		c := &Clock{}
+		s := StartWith(t, database, c, masterKeys(1))
+		s.Rate(t, "MXN 18.35")
 		p := told(t, s)
 		p.shows(t, s, "at once")
-		if found := s.secret(t); len(found) > 0 {
+		if found := secret(t, s); len(found) > 0 {
 			t.Errorf("found in the database: %q", found)
 		}
-		s.end(t)
+		s.End(t)
 
-		s = startWith(t, database, c, masterKeys(1, 2))
-		before := s.dump(t)["receipts"]
-		must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		s = StartWith(t, database, c, masterKeys(1, 2))
+		before := dump(t, s)["receipts"]
+		Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
 		_, err := s.App.Secrets.Reseal(ctx)
-		must(t, err)
-		if !slices.Equal(before, s.dump(t)["receipts"]) {
+		Must(t, err)
+		if !slices.Equal(before, dump(t, s)["receipts"]) {
 			t.Error("a rotation of the master key writes notifications anew")
 		}
-		s.end(t)
-		s = startWith(t, database, c, masterKeys(2))
+		s.End(t)
+		s = StartWith(t, database, c, masterKeys(2))
 		p.shows(t, s, "after a rotation")
-		if found := s.secret(t); len(found) > 0 {
+		if found := secret(t, s); len(found) > 0 {
 			t.Errorf("found in the database after a rotation: %q", found)
 		}
-		s.noWordInFiles(t)
+		noWordInFiles(t, s)
 	})
 }
 
 // A notification that comes twice is applied once, whatever its ciphertext is.
 func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		body := note(id, paid50)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		body := Note(id, Paid50)
 		for range 3 {
-			s.notify(t, "sandbox-1", body).is(t, http.StatusOK, `{"ok":true}`)
+			s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`)
 		}
 		list, err := s.App.Notices.Notifications(ctx, id, 10)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 1 || string(list[0].Body) != body {
 			t.Errorf("kept are %+v", list)
 		}
 	})
 }
 
-// exec returns a function that writes to the database, past the service.
-func (s *service) exec(t *testing.T) (exec func(text string, args ...any), closeDB func()) {
+// Exec returns a function that writes to the database, past the service.
+func (s *Instance) Exec(t *testing.T) (exec func(text string, args ...any), closeDB func()) {
 	t.Helper()
-	if path, ok := strings.CutPrefix(s.database, "sqlite:"); ok {
+	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
-		must(t, err)
-		return func(text string, args ...any) { _, err := db.ExecContext(ctx, text, args...); must(t, err) }, func() { must(t, db.Close()) }
+		Must(t, err)
+		return func(text string, args ...any) { _, err := db.ExecContext(ctx, text, args...); Must(t, err) }, func() { Must(t, db.Close()) }
 	}
-	conn, err := pgx.Connect(ctx, s.database)
-	must(t, err)
-	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); must(t, err) }, func() { must(t, conn.Close(ctx)) }
+	conn, err := pgx.Connect(ctx, s.Database)
+	Must(t, err)
+	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); Must(t, err) }, func() { Must(t, conn.Close(ctx)) }
 }
 
 // unseal puts the texts back as they were stored before they were encrypted.
-func (s *service) unseal(t *testing.T) {
+func unseal(t *testing.T, s *Instance) {
 	t.Helper()
-	query, closeDB := s.open(t)
+	query, closeDB := s.Open(t)
 	defer closeDB()
-	exec, closeExec := s.exec(t)
+	exec, closeExec := s.Exec(t)
 	defer closeExec()
 	plain := func(about, text string) string {
 		sealed, ok := strings.CutPrefix(text, "sealed:1:")
@@ -237,9 +237,9 @@ func (s *service) unseal(t *testing.T) {
 			return text
 		}
 		raw, err := base64.StdEncoding.DecodeString(sealed)
-		must(t, err)
-		opened, err := s.vault.OpenData(about, raw)
-		must(t, err)
+		Must(t, err)
+		opened, err := s.Vault.OpenData(about, raw)
+		Must(t, err)
 		if strings.HasPrefix(about, "files.content ") {
 			return base64.StdEncoding.EncodeToString(opened)
 		}
@@ -254,11 +254,11 @@ func (s *service) unseal(t *testing.T) {
 	}
 	for _, row := range query("SELECT id, doc FROM claims") {
 		id, doc, _ := strings.Cut(row, "\x1f")
-		pieces, _ := at(decode(t, []byte(doc)), "evidence")
+		pieces, _ := At(Decode(t, []byte(doc)), "evidence")
 		list, _ := pieces.([]any)
 		for _, piece := range list {
 			for _, field := range []string{"text", "file.name"} {
-				if text, ok := at(piece, field); ok {
+				if text, ok := At(piece, field); ok {
 					about := fmt.Sprintf("claims.doc %s %s %s", id, piece.(map[string]any)["id"], strings.ReplaceAll(field, "file.", ""))
 					doc = strings.Replace(doc, text.(string), plain(about, text.(string)), 1)
 				}
@@ -274,79 +274,79 @@ func (s *service) unseal(t *testing.T) {
 func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		c := &clock{}
-		s := start(t, database, c)
+		c := &Clock{}
+		s := Start(t, database, c)
 		p := told(t, s)
-		s.end(t)
-		s.unseal(t)
-		if found := s.secret(t); len(found) < 8 {
+		s.End(t)
+		unseal(t, s)
+		if found := secret(t, s); len(found) < 8 {
 			t.Fatalf("the database is not from before: only %q is in it", found)
 		}
-		s = start(t, database, c)
+		s = Start(t, database, c)
 		p.shows(t, s, "before it is encrypted")
 		_, err := s.App.Privacy.SealPersonal(ctx)
-		must(t, err)
-		eventually(t, "nothing is found", func() bool { return len(s.secret(t)) == 0 })
+		Must(t, err)
+		Eventually(t, "nothing is found", func() bool { return len(secret(t, s)) == 0 })
 		p.shows(t, s, "after it was encrypted")
 		if n, err := s.App.Privacy.SealPersonal(ctx); n != 0 || err != nil {
 			t.Errorf("encrypted again: %d, %v", n, err)
 		}
-		s.end(t)
-		if exec, closeDB := s.exec(t); strings.HasPrefix(database, "sqlite:") {
+		s.End(t)
+		if exec, closeDB := s.Exec(t); strings.HasPrefix(database, "sqlite:") {
 			exec("VACUUM")
 			closeDB()
-			s.noWordInFiles(t)
+			noWordInFiles(t, s)
 		}
 	})
 }
 
 // What cannot be opened is named, and holds up nothing else.
 func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		p, other := told(t, s), told(t, s)
-		exec, closeDB := s.exec(t)
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		// Moved from another row, and damaged.
 		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
 		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
-		defer s.log.mute()
+		defer s.Log.Mute()
 
 		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
 			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
 		}
 		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
 			t.Errorf("the list of notifications has %q", list)
 		}
-		s.log.take(t, "receipts.body "+p.receipt)
-		r := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
-		if r.text(t, "evidence.0.text") != "[cannot be opened]" || r.text(t, "evidence.1.file.name") != "[cannot be opened]" {
+		s.Log.Take(t, "receipts.body "+p.receipt)
+		r := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
+		if r.Text(t, "evidence.0.text") != "[cannot be opened]" || r.Text(t, "evidence.1.file.name") != "[cannot be opened]" {
 			t.Errorf("the claim shows %s", r)
 		}
-		p.get(t, "/claims").want(t, http.StatusOK)
-		s.log.take(t, "claims.doc "+p.claim)
-		damaged, err := http.NewRequest(http.MethodGet, s.URL+apiPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
-		must(t, err)
-		damaged.Header.Set("Authorization", "Bearer "+p.credential)
+		p.Get(t, "/claims").Want(t, http.StatusOK)
+		s.Log.Take(t, "claims.doc "+p.claim)
+		damaged, err := http.NewRequest(http.MethodGet, s.URL+APIPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
+		Must(t, err)
+		damaged.Header.Set("Authorization", "Bearer "+p.Credential)
 		res, err := http.DefaultTransport.RoundTrip(damaged) // not as what the document promises
-		must(t, err)
+		Must(t, err)
 		res.Body.Close()
 		if res.StatusCode != http.StatusInternalServerError {
 			t.Errorf("the damaged file is %d", res.StatusCode)
 		}
-		s.log.take(t, "files.content "+p.evidence)
+		s.Log.Take(t, "files.content "+p.evidence)
 		other.shows(t, s, "beside damaged rows")
 
 		// What was written is kept, also where the claim is written again.
-		_, claim := p.dispute(t, true)
-		p.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+		_, claim := p.Dispute(t, true)
+		p.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", claim)
-		p.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
+		p.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:AAAA', 'sealed:1:') WHERE id = $1", claim)
-		r = p.get(t, "/claims/"+claim).want(t, http.StatusOK)
-		if r.text(t, "evidence.0.text") != "it was signed for" || r.text(t, "evidence.1.text") != "it was signed for" {
+		r = p.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
+		if r.Text(t, "evidence.0.text") != "it was signed for" || r.Text(t, "evidence.1.text") != "it was signed for" {
 			t.Errorf("the mended claim shows %s", r)
 		}
 	})
@@ -355,14 +355,14 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 // The finished work is not looked at again but once, a day later: nodes of the version before
 // may have written meanwhile.
 func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		p := told(t, s)
 		done := func() string {
-			query, closeDB := s.open(t)
+			query, closeDB := s.Open(t)
 			defer closeDB()
 			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
 		}
-		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); must(t, err) }
+		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); Must(t, err) }
 		seal()
 		if done() != "1" {
 			t.Fatalf("a first look left %q", done())
@@ -371,21 +371,21 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 		if done() != "1" {
 			t.Errorf("a second look at once left %q", done())
 		}
-		exec, closeDB := s.exec(t)
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		exec("UPDATE receipts SET body = 'name=Ana' WHERE id = $1", p.receipt)
-		s.clock.advance(25 * time.Hour)
+		s.Clock.Advance(25 * time.Hour)
 		seal()
 		seal()
 		if done() != "2" {
 			t.Errorf("a look a day later left %q", done())
 		}
 		n, err := s.App.Notices.Notification(ctx, p.receipt)
-		must(t, err)
+		Must(t, err)
 		if !bytes.Equal(n.Body, []byte("name=Ana")) {
 			t.Errorf("the notification is %q", n.Body)
 		}
-		for _, row := range s.dump(t)["receipts"] {
+		for _, row := range dump(t, s)["receipts"] {
 			if strings.Contains(row, "name=Ana") {
 				t.Errorf("in plain text: %s", row)
 			}

@@ -15,8 +15,8 @@ import (
 func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
-	s := start(t, dbtest.Address(server), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.Address(server), &Clock{})
+	o := s.NewShop(t)
 	known := 0
 	quiet := func(t *testing.T) {
 		t.Helper()
@@ -27,40 +27,40 @@ func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 		known = len(lines)
 	}
 	quiet(t)
-	o.fund(t, false, 1_000_00)
-	w := o.wallet(t)
-	charged := o.create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+	o.Fund(t, false, 1_000_00)
+	w := o.Wallet(t)
+	charged := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
 	for i := range 3 {
 		for _, c := range []struct{ path, body string }{
-			{"/payments", card},
+			{"/payments", Card},
 			{"/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`}, // declined
 			{"/payments", `{"amount":10,"paymentMethodId":"sbx_cash"}`},
 			{"/payments/" + charged + "/refund", `{"amount":10}`},
 			{"/withdrawals", `{"walletId":"` + w + `","amount":100}`},
-			{"/checkout/sessions", card},
+			{"/checkout/sessions", Card},
 		} {
 			t.Run(fmt.Sprint(c.path, " ", i), func(t *testing.T) {
 				key := fmt.Sprintf("Idempotency-Key: %s %d", strings.ReplaceAll(c.body, `"`, ""), i)
-				first := o.post(t, c.path, c.body, key)
+				first := o.Post(t, c.path, c.body, key)
 				for range 3 {
-					same(t, first, o.post(t, c.path, c.body, key))
+					Same(t, first, o.Post(t, c.path, c.body, key))
 				}
 				quiet(t)
 			})
 		}
 		t.Run(fmt.Sprint("notifications ", i), func(t *testing.T) {
-			id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			paid, disputed := note(id, paid50), note(id, `"status":"disputed","reason":"fraudulent"`)
+			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			paid, disputed := Note(id, Paid50), Note(id, `"status":"disputed","reason":"fraudulent"`)
 			for _, told := range []string{paid, paid, disputed, disputed, paid, disputed} {
-				s.notify(t, "sandbox-1", told).want(t, http.StatusOK)
+				s.Notify(t, "sandbox-1", told).Want(t, http.StatusOK)
 			}
-			if got := o.status(t, id); got != "chargeback" {
+			if got := o.Status(t, id); got != "chargeback" {
 				t.Errorf("the payment is %s, want chargeback", got)
 			}
 			quiet(t)
 		})
 	}
-	s.clean(t)
+	s.Clean(t)
 	quiet(t)
 }
 
@@ -69,22 +69,22 @@ func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 func TestRacesAreExplainedInPostgreSQLsLog(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
-	s := start(t, dbtest.Address(server), &clock{})
-	o := s.shop(t)
-	charged := o.create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+	s := Start(t, dbtest.Address(server), &Clock{})
+	o := s.NewShop(t)
+	charged := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
 	var all sync.WaitGroup
 	for i := range 20 {
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		told := note(id, paid50)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		told := Note(id, Paid50)
 		made := make([]string, 4)
 		for j := range made {
 			all.Go(func() {
-				made[j] = o.post(t, "/payments", card, fmt.Sprint("Idempotency-Key: at once ", i)).want(t, http.StatusCreated).text(t, "transactionId")
+				made[j] = o.Post(t, "/payments", Card, fmt.Sprint("Idempotency-Key: at once ", i)).Want(t, http.StatusCreated).Text(t, "transactionId")
 			})
-			all.Go(func() { s.notify(t, "sandbox-1", told).want(t, http.StatusOK) })
-			all.Go(func() { s.notify(t, "sandbox-1", note(id, paid50)).want(t, http.StatusOK) })
+			all.Go(func() { s.Notify(t, "sandbox-1", told).Want(t, http.StatusOK) })
+			all.Go(func() { s.Notify(t, "sandbox-1", Note(id, Paid50)).Want(t, http.StatusOK) })
 			all.Go(func() {
-				o.post(t, "/payments/"+charged+"/refund", `{"amount":9}`, fmt.Sprint("Idempotency-Key: back ", i%4))
+				o.Post(t, "/payments/"+charged+"/refund", `{"amount":9}`, fmt.Sprint("Idempotency-Key: back ", i%4))
 			})
 		}
 		all.Wait()

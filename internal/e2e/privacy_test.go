@@ -28,43 +28,43 @@ const (
 
 // ines is a shop with payments of one shopper, and one of another.
 type ines struct {
-	shop
+	Client
 	paid, disputed, refunded, pending, others string
 	claim, evidence, session                  string
-	hook                                      subscribed
+	hook                                      Subscribed
 }
 
-func sells(t *testing.T, s *service) ines {
+func sells(t *testing.T, s *Instance) ines {
 	t.Helper()
-	s.rate(t, "MXN 18.35")
-	o := s.shop(t)
-	p := ines{shop: o, hook: o.inbox(t, `"*"`)}
+	s.Rate(t, "MXN 18.35")
+	o := s.NewShop(t)
+	p := ines{Client: o, hook: Inbox(t, o, `"*"`)}
 	with := func(amount, method, mail string) string {
 		return fmt.Sprintf(`{"amount":%s,"paymentMethodId":"%s","userEmail":%q,"userName":%q,"userIp":"198.51.100.7","documentId":"529.982.247-25","returnUrl":"https://shop.example/thanks?who=ines",%s}`,
 			amount, method, mail, inesName, inesGift)
 	}
-	p.paid = o.create(t, with("10", "sbx_card", strings.ToUpper(inesMail)))
-	p.disputed = o.create(t, with("100", "sbx_card", inesMail))
-	s.notify(t, "sandbox-1", note(p.disputed, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"`+inesName+`"}`)).want(t, http.StatusOK)
-	p.claim = o.get(t, "/claims?transactionId="+p.disputed).text(t, "data.0.id")
+	p.paid = o.Create(t, with("10", "sbx_card", strings.ToUpper(inesMail)))
+	p.disputed = o.Create(t, with("100", "sbx_card", inesMail))
+	s.Notify(t, "sandbox-1", Note(p.disputed, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"`+inesName+`"}`)).Want(t, http.StatusOK)
+	p.claim = o.Get(t, "/claims?transactionId="+p.disputed).Text(t, "data.0.id")
 	path := "/claims/" + p.claim + "/evidence"
-	o.post(t, path, `{"kind":"note","text":"`+inesWords+`"}`).want(t, http.StatusCreated)
-	p.evidence = o.post(t, path, file("text/plain", inesFile, []byte(inesWords))).want(t, http.StatusCreated).text(t, "evidence.1.id")
-	o.rule(t, p.disputed, "won")
-	p.refunded = o.create(t, with("20", "sbx_card", inesMail))
-	o.refund(t, p.refunded, `{"amount":5,"reason":"`+inesWhy+`"}`).want(t, http.StatusOK)
-	eventually(t, "the refund is made", func() bool { return o.claims(t, p.refunded) == "approved" })
-	p.pending = o.create(t, strings.Replace(with("30", "sbx_cash", inesMail), "{", `{"hostedCheckout":true,`, 1))
-	p.others = o.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"other@mail.example","userName":"Other Person"}`)
-	p.session = o.session(t, `{"amount":10,"customer":{"firstName":"Ines","lastName":"Valadares","email":"`+inesMail+`","phone":"+5511999990000"},`+inesGift+`}`)
-	eventually(t, "the inbox has the claim's end", func() bool {
-		return strings.Contains(string(p.hook.get(t, p.hook.path("/inbox")).body), inesWords)
+	o.Post(t, path, `{"kind":"note","text":"`+inesWords+`"}`).Want(t, http.StatusCreated)
+	p.evidence = o.Post(t, path, EvidenceFile("text/plain", inesFile, []byte(inesWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
+	RuleClaim(t, o, p.disputed, "won")
+	p.refunded = o.Create(t, with("20", "sbx_card", inesMail))
+	o.Refund(t, p.refunded, `{"amount":5,"reason":"`+inesWhy+`"}`).Want(t, http.StatusOK)
+	Eventually(t, "the refund is made", func() bool { return o.Claims(t, p.refunded) == "approved" })
+	p.pending = o.Create(t, strings.Replace(with("30", "sbx_cash", inesMail), "{", `{"hostedCheckout":true,`, 1))
+	p.others = o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"other@mail.example","userName":"Other Person"}`)
+	p.session = o.Session(t, `{"amount":10,"customer":{"firstName":"Ines","lastName":"Valadares","email":"`+inesMail+`","phone":"+5511999990000"},`+inesGift+`}`)
+	Eventually(t, "the inbox has the claim's end", func() bool {
+		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), inesWords)
 	})
 	return p
 }
 
 // traces counts the rows in which somebody finds the shopper, by table. Texts at rest are opened.
-func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
+func traces(t *testing.T, s *Instance, p ines, words ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
 	see := func(where, text string) {
@@ -75,7 +75,7 @@ func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
 			}
 		}
 	}
-	query, closeDB := s.open(t)
+	query, closeDB := s.Open(t)
 	defer closeDB()
 	for _, table := range []string{"payments", "processing", "sessions", "claims", "events", "audit", "audit_addresses"} {
 		for _, row := range query("SELECT * FROM " + table) {
@@ -84,17 +84,17 @@ func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
 	}
 	for _, payment := range []string{p.paid, p.disputed, p.refunded, p.pending} {
 		list, err := s.App.Notices.Notifications(ctx, payment, 100)
-		must(t, err)
+		Must(t, err)
 		for _, n := range list {
 			see("notifications", string(n.Body))
 		}
-		claims := p.get(t, "/claims?transactionId="+payment).want(t, http.StatusOK)
-		see("claims", string(claims.body))
+		claims := p.Get(t, "/claims?transactionId="+payment).Want(t, http.StatusOK)
+		see("claims", string(claims.Body))
 	}
-	see("inbox", string(p.hook.get(t, p.hook.path("/inbox")).body))
-	log := p.hook.get(t, p.hook.path("/deliveries?event=claim.resolved")).want(t, http.StatusOK)
-	see("deliveries", string(p.hook.get(t, p.hook.path("/deliveries/"+log.text(t, "data.0.id"))).body))
-	if status, _, content := p.download(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); status == http.StatusOK {
+	see("inbox", string(p.hook.Get(t, p.hook.Path("/inbox")).Body))
+	log := p.hook.Get(t, p.hook.Path("/deliveries?event=claim.resolved")).Want(t, http.StatusOK)
+	see("deliveries", string(p.hook.Get(t, p.hook.Path("/deliveries/"+log.Text(t, "data.0.id"))).Body))
+	if status, _, content := Download(t, p.Client, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); status == http.StatusOK {
 		see("files", string(content))
 	}
 	return found
@@ -102,15 +102,15 @@ func (s *service) traces(t *testing.T, p ines, words ...string) map[string]int {
 
 // A shopper asks for all that is kept, and then that it goes. The books stay as they are.
 func TestShopperIsExportedAndErased(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		p := sells(t, s)
-		defer s.log.mute() // deliveries that the clock outran
+		defer s.Log.Mute() // deliveries that the clock outran
 		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		found, err := s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
-		must(t, err)
+		Must(t, err)
 		text, err := json.Marshal(found)
-		must(t, err)
+		Must(t, err)
 		all, files := string(text), ""
 		for _, one := range found.Payments {
 			for _, f := range one.Files {
@@ -125,100 +125,100 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 				t.Errorf("the export lacks %q", want)
 			}
 		}
-		p.act(t, audit.ShopperExported, p.paid)
+		AuditEntry(t, p.Client, audit.ShopperExported, p.paid)
 
 		before := map[string]string{}
 		for _, path := range []string{"/me", "/payments/" + p.paid, "/payments/" + p.disputed, "/payments/" + p.refunded, "/payments/" + p.others, "/me/balance"} {
-			before[path] = p.get(t, path).want(t, http.StatusOK).books(t)
+			before[path] = withoutPerson(t, p.Get(t, path).Want(t, http.StatusOK))
 			if whose := strings.Contains(before[path], "Ines"); whose {
 				t.Fatalf("the books tell of the shopper: %s", before[path])
 			}
 		}
 		dry, err := s.App.Privacy.EraseShopper(ctx, by, who, true)
-		must(t, err)
-		if len(dry.Payments) != 3 || s.traces(t, p, inesMail)["payments"] < 4 {
+		Must(t, err)
+		if len(dry.Payments) != 3 || traces(t, s, p, inesMail)["payments"] < 4 {
 			t.Errorf("a look at what would be erased: %+v", dry)
 		}
 		done, err := s.App.Privacy.EraseShopper(ctx, by, who, false)
-		must(t, err)
+		Must(t, err)
 		if fmt.Sprint(done) != fmt.Sprint(dry) || len(done.Kept) != 1 || done.Kept[p.pending] == "" || len(done.Sessions) != 0 {
 			t.Errorf("erased: %+v, said before: %+v; only the pending payment is kept", done, dry)
 		}
 		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
-		must(t, err)
+		Must(t, err)
 		if len(done.Payments) != 0 || len(done.Sessions) != 1 || len(done.Kept) != 1 {
 			t.Errorf("erased the second time: %+v, want the checkout alone", done)
 		}
 		for path, was := range before {
-			if is := p.get(t, path).want(t, http.StatusOK).books(t); is != was {
+			if is := withoutPerson(t, p.Get(t, path).Want(t, http.StatusOK)); is != was {
 				t.Errorf("%s was\n%s\nand is\n%s", path, was, is)
 			}
 		}
-		p.act(t, audit.ShopperErased, p.disputed)
-		p.get(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file").refused(t, "404 not_found invalid_request_error")
-		claim := p.get(t, "/claims/"+p.claim).want(t, http.StatusOK)
-		if claim.text(t, "evidence.0.text") != "[erased]" || claim.text(t, "evidence.1.file.name") != "[erased]" || claim.text(t, "reason") != "fraudulent" {
+		AuditEntry(t, p.Client, audit.ShopperErased, p.disputed)
+		p.Get(t, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file").Refused(t, "404 not_found invalid_request_error")
+		claim := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
+		if claim.Text(t, "evidence.0.text") != "[erased]" || claim.Text(t, "evidence.1.file.name") != "[erased]" || claim.Text(t, "reason") != "fraudulent" {
 			t.Errorf("the claim shows %s", claim)
 		}
 
-		p.simulate(t, p.pending, "expired").want(t, http.StatusOK)
-		s.over(t, p.pending)
+		p.Simulate(t, p.pending, "expired").Want(t, http.StatusOK)
+		awaitLetGo(t, s, p.pending)
 		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p.pending}, false)
-		must(t, err)
+		Must(t, err)
 		if len(done.Payments) != 1 {
 			t.Errorf("the payment that is over now: %+v", done)
 		}
-		if found := s.traces(t, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982"); len(found) > 0 {
+		if found := traces(t, s, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982"); len(found) > 0 {
 			t.Errorf("the shopper is still in %v", found)
 		}
-		if found := s.traces(t, p, "other@mail.example"); found["payments"] != 1 {
+		if found := traces(t, s, p, "other@mail.example"); found["payments"] != 1 {
 			t.Errorf("another shopper is in %v", found)
 		}
 		// Money goes on to move.
-		p.refund(t, p.refunded, `{"amount":5}`).want(t, http.StatusOK)
-		eventually(t, "the second refund is made", func() bool { return p.claims(t, p.refunded) == "approved approved" })
+		p.Refund(t, p.refunded, `{"amount":5}`).Want(t, http.StatusOK)
+		Eventually(t, "the second refund is made", func() bool { return p.Claims(t, p.refunded) == "approved approved" })
 		found, err = s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
-		must(t, err)
+		Must(t, err)
 		if len(found.Payments)+len(found.Sessions) != 0 {
 			t.Errorf("after all was erased the export has %+v", found)
 		}
-		s.clean(t)
+		s.Clean(t)
 	})
 }
 
-// books is a body without what it tells of the shopper and the purchase.
-func (r reply) books(t *testing.T) string {
+// withoutPerson is a body without what it tells of the shopper and the purchase.
+func withoutPerson(t *testing.T, r Reply) string {
 	t.Helper()
 	var body map[string]any
-	must(t, json.Unmarshal(r.body, &body))
+	Must(t, json.Unmarshal(r.Body, &body))
 	for _, field := range []string{"userName", "userEmail", "documentId", "description", "metadata", "lineItems"} {
 		delete(body, field)
 	}
 	text, err := json.Marshal(body)
-	must(t, err)
+	Must(t, err)
 	return string(text)
 }
 
-// over waits until nobody asks any more whether a payment that expired was paid.
-func (s *service) over(t *testing.T, payment string) {
+// awaitLetGo waits until nobody asks any more whether a payment that expired was paid.
+func awaitLetGo(t *testing.T, s *Instance, payment string) {
 	t.Helper()
 	is := func(that func(pay.Payment) bool) func() bool {
 		return func() bool {
 			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: payment})
-			must(t, err)
+			Must(t, err)
 			return that(found.Payments[0].Payment)
 		}
 	}
-	eventually(t, "the payment has expired", is(func(p pay.Payment) bool { return !p.Status.Open() }))
-	s.clock.advance(31 * 24 * time.Hour)
-	eventually(t, "nobody asks about the payment", is(func(p pay.Payment) bool { return p.DueAt.IsZero() }))
+	Eventually(t, "the payment has expired", is(func(p pay.Payment) bool { return !p.Status.Open() }))
+	s.Clock.Advance(31 * 24 * time.Hour)
+	Eventually(t, "nobody asks about the payment", is(func(p pay.Payment) bool { return p.DueAt.IsZero() }))
 }
 
 // Whoever asks about a shopper says which merchant's, and who.
 func TestShopperOfNobodyIsNotErased(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		p := sells(t, s)
-		other := s.shop(t)
+		other := s.NewShop(t)
 		for name, who := range map[string]privacy.Shopper{
 			"nobody":                     {Merchant: p.Merchant.ID},
 			"no merchant":                {Email: inesMail},
@@ -238,7 +238,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"a part of the name": {Merchant: p.Merchant.ID, Email: "ines"},
 		} {
 			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false)
-			must(t, err)
+			Must(t, err)
 			if len(done.Payments)+len(done.Sessions)+len(done.Kept) != 0 {
 				t.Errorf("%s: %+v", name, done)
 			}
@@ -250,33 +250,33 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 func TestPersonalDataEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
 			c.Retention = privacy.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
 		})
 		p := sells(t, s)
-		defer s.log.mute() // deliveries that the clock outran
-		must(t, s.App.Access.WriteKeyUses(ctx))
+		defer s.Log.Mute() // deliveries that the clock outran
+		Must(t, s.App.Access.WriteKeyUses(ctx))
 		addresses := func() (n int) {
-			for _, e := range p.acts(t) {
+			for _, e := range AuditActs(t, p.Client) {
 				if e.By.IP != "" {
 					n++
 				}
 			}
 			return n
 		}
-		s.forgetAll(t)
+		forgetAll(t, s)
 		at := func(when string, later time.Duration, want ...string) {
 			t.Helper()
-			s.clock.advance(later)
-			s.forgetAll(t)
-			found := s.traces(t, p, inesMail, inesName, inesWords)
+			s.Clock.Advance(later)
+			forgetAll(t, s)
+			found := traces(t, s, p, inesMail, inesName, inesWords)
 			for _, where := range want {
 				name, gone := strings.CutPrefix(where, "no ")
 				if gone == (found[name] > 0) {
 					t.Errorf("%s: %s in %v", when, where, found)
 				}
 			}
-			s.clean(t)
+			s.Clean(t)
 		}
 		if addresses() == 0 {
 			t.Fatal("no entry of the audit log has an address")
@@ -291,13 +291,13 @@ func TestPersonalDataEnds(t *testing.T) {
 			t.Errorf("after 21 days %d entries have an address", n)
 		}
 		at("after 41 days", 20*day, "payments", "no files", "no claims")
-		s.over(t, p.pending)
+		awaitLetGo(t, s, p.pending)
 		at("after 132 days", 60*day, "no payments", "no claims")
 		// A round that is over begins anew after a month.
-		fresh := p.create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		fresh := p.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		at("a new payment", 99*day, "payments")
 		at("a new payment a day later", 2*day, "no payments")
-		if got := p.status(t, fresh); got != "completed" {
+		if got := p.Status(t, fresh); got != "completed" {
 			t.Errorf("the new payment is %s", got)
 		}
 	})
@@ -305,25 +305,25 @@ func TestPersonalDataEnds(t *testing.T) {
 
 // An address that somebody changes is found out; one that has gone is not missed.
 func TestAddressOfTheAuditLogIsProved(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.login(t)
-		entry := o.act(t, audit.LoginCreated, s.loginOf(t, o))
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		login(t, o)
+		entry := AuditEntry(t, o, audit.LoginCreated, loginOf(t, s, o))
 		if entry.By.IP != "127.0.0.1" {
 			t.Fatalf("the login came from %q", entry.By.IP)
 		}
-		s.clean(t)
-		exec, closeDB := s.exec(t)
+		s.Clean(t)
+		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		exec("UPDATE audit_addresses SET address = '192.0.2.1' WHERE id = $1", entry.ID)
 		broken, err := s.App.Check(ctx)
-		must(t, err)
+		Must(t, err)
 		if len(broken) != 1 || !strings.Contains(fmt.Sprint(broken), entry.ID) {
 			t.Errorf("a check finds %v", broken)
 		}
 		exec("DELETE FROM audit_addresses WHERE id = $1", entry.ID)
-		s.clean(t)
-		if got := o.act(t, audit.LoginCreated, s.loginOf(t, o)); got.By.IP != "" {
+		s.Clean(t)
+		if got := AuditEntry(t, o, audit.LoginCreated, loginOf(t, s, o)); got.By.IP != "" {
 			t.Errorf("the entry has the address %q", got.By.IP)
 		}
 	})
@@ -332,32 +332,32 @@ func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 // The checkout in which a shopper chose anew has his address, and not his name: it goes with the
 // payment before it.
 func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
-		s.atBank(t, id, "decline")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
+		s.AtBank(t, id, "decline")
 		stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		res, err := stay.Post(s.URL+"/pay/"+id+"/again", "application/x-www-form-urlencoded", nil)
-		must(t, err)
+		Must(t, err)
 		res.Body.Close()
 		where := res.Header.Get("Location")
 		r, err := http.NewRequest(http.MethodGet, s.URL+where[strings.Index(where, "/checkout/"):], nil)
-		must(t, err)
+		Must(t, err)
 		r.Header.Set("X-Forwarded-For", "198.51.100.123")
 		res, err = stay.Do(r)
-		must(t, err)
+		Must(t, err)
 		res.Body.Close()
-		s.clock.advance(8 * day)
+		s.Clock.Advance(8 * day)
 		for _, who := range []privacy.Shopper{{Merchant: o.Merchant.ID, Email: inesMail}, {Payment: id}} {
 			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
-			must(t, err)
+			Must(t, err)
 			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
 				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
 			}
 		}
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
-		must(t, err)
-		query, end := s.open(t)
+		Must(t, err)
+		query, end := s.Open(t)
 		defer end()
 		if left := query("SELECT doc FROM sessions WHERE doc LIKE '%198.51.100.123%' OR doc LIKE '%ines%'"); len(left) > 0 || len(done.Sessions) != 1 || len(done.Payments) != 1 {
 			t.Errorf("erased are %+v, and left is %v", done, left)

@@ -10,12 +10,12 @@ import (
 const purchase = `"description":"Two coffees\n& a <cup>","metadata":{"cart":"1001","ça va":"sí, 100%","claim\":":"","dispute":"\"erased\":1"},` +
 	`"lineItems":[{"name":"Coffee","quantity":2,"unitAmount":12.5,"sku":"C-1"},{"name":"Off","quantity":1,"unitAmount":-3}]`
 
-// told is what a reply tells of a purchase, at a path.
-func (r reply) told(t *testing.T, at string) string {
+// purchaseTold is what a reply tells of a purchase, at a path.
+func purchaseTold(t *testing.T, r Reply, at string) string {
 	t.Helper()
 	parts := []string{}
 	for _, field := range []string{"description", "metadata", "lineItems"} {
-		v, _ := r.at(t, at+field)
+		v, _ := r.At(t, at+field)
 		parts = append(parts, fmt.Sprint(v))
 	}
 	return strings.Join(parts, " ")
@@ -24,51 +24,51 @@ func (r reply) told(t *testing.T, at string) string {
 // What the shop tells of a purchase comes back wherever the payment or session is told, and
 // goes from a session to its payment.
 func TestPurchaseComesBackEverywhere(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		hook := o.inbox(t, `"payment.completed"`)
-		made := o.post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one").want(t, http.StatusCreated)
-		want := made.told(t, "")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		hook := Inbox(t, o, `"payment.completed"`)
+		made := o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one").Want(t, http.StatusCreated)
+		want := purchaseTold(t, made, "")
 		for _, part := range []string{"Two coffees\n& a <cup>", "cart:1001", "ça va:sí, 100%", `dispute:"erased":1`, "sku:C-1", "unitAmount:12.5", "unitAmount:-3"} {
 			if !strings.Contains(want, part) {
 				t.Errorf("create tells %q, without %q", want, part)
 			}
 		}
-		id := made.text(t, "transactionId")
-		replayed := o.post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one")
-		same(t, made, replayed)
-		session := o.post(t, "/checkout/sessions", `{"amount":10,`+purchase+`,`+ana+`}`).want(t, http.StatusCreated)
-		token := session.text(t, "sessionId")
-		seen := o.shopper(token).read(t)
-		chosen := o.shopper(token).choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
-		shot := o.post(t, "/checkout/sessions", `{"amount":10,"paymentMethodId":"sbx_card",`+purchase+`}`).want(t, http.StatusCreated)
+		id := made.Text(t, "transactionId")
+		replayed := o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725",`+purchase+`}`, "Idempotency-Key: one")
+		Same(t, made, replayed)
+		session := o.Post(t, "/checkout/sessions", `{"amount":10,`+purchase+`,`+Ana+`}`).Want(t, http.StatusCreated)
+		token := session.Text(t, "sessionId")
+		seen := o.Shopper(token).Read(t)
+		chosen := o.Shopper(token).Choose(t, Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
+		shot := o.Post(t, "/checkout/sessions", `{"amount":10,"paymentMethodId":"sbx_card",`+purchase+`}`).Want(t, http.StatusCreated)
 		for where, got := range map[string]string{
-			"get": o.get(t, "/payments/"+id).told(t, ""), "list": o.get(t, "/payments?paymentMethodId=sbx_pix&limit=1&offset=1").told(t, "data.0."),
-			"the session": session.told(t, ""), "its token": seen.told(t, ""), "its payment": o.get(t, "/payments/"+chosen).told(t, ""),
-			"a one-shot session": shot.told(t, ""), "its payment, too": o.get(t, "/payments/"+shot.text(t, "sessionId")).told(t, ""),
+			"get": purchaseTold(t, o.Get(t, "/payments/"+id), ""), "list": purchaseTold(t, o.Get(t, "/payments?paymentMethodId=sbx_pix&limit=1&offset=1"), "data.0."),
+			"the session": purchaseTold(t, session, ""), "its token": purchaseTold(t, seen, ""), "its payment": purchaseTold(t, o.Get(t, "/payments/"+chosen), ""),
+			"a one-shot session": purchaseTold(t, shot, ""), "its payment, too": purchaseTold(t, o.Get(t, "/payments/"+shot.Text(t, "sessionId")), ""),
 		} {
 			if got != want {
 				t.Errorf("%s tells %q, want %q", where, got, want)
 			}
 		}
-		if open := o.shopper(shot.text(t, "sessionId")).read(t).told(t, ""); strings.Contains(open, "coffee") {
+		if open := purchaseTold(t, o.Shopper(shot.Text(t, "sessionId")).Read(t), ""); strings.Contains(open, "coffee") {
 			t.Errorf("whoever has a transaction's id reads %s", open)
 		}
-		o.simulate(t, id, "paid").want(t, http.StatusOK)
-		inbox := hook.path("/inbox")
-		eventually(t, "the event tells it", func() bool {
-			r := o.get(t, inbox)
+		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+		inbox := hook.Path("/inbox")
+		Eventually(t, "the event tells it", func() bool {
+			r := o.Get(t, inbox)
 			for i := range 5 {
 				at := fmt.Sprintf("data.%d.payload.data.object.", i)
-				if of, ok := r.at(t, at+"id"); ok && of == id {
-					return r.told(t, at) == want
+				if of, ok := r.At(t, at+"id"); ok && of == id {
+					return purchaseTold(t, r, at) == want
 				}
 			}
 			return false
 		})
-		plain := o.get(t, "/payments/"+o.create(t, card))
+		plain := o.Get(t, "/payments/"+o.Create(t, Card))
 		for _, field := range []string{"description", "metadata", "lineItems", "amountRequested"} {
-			if v, there := plain.at(t, field); there {
+			if v, there := plain.At(t, field); there {
 				t.Errorf("nobody told %s %v", field, v)
 			}
 		}
@@ -76,8 +76,8 @@ func TestPurchaseComesBackEverywhere(t *testing.T) {
 }
 
 func TestPurchaseIsChecked(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		pairs := func(n int) string {
 			list := []string{}
 			for i := range n {
@@ -96,11 +96,11 @@ func TestPurchaseIsChecked(t *testing.T) {
 			"no items": `"lineItems":[]`, "a free item": `"lineItems":[{"name":"a","quantity":1,"unitAmount":0}]`,
 		} {
 			for _, path := range []string{"/payments", "/checkout/sessions"} {
-				if r := o.post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card",`+field+`}`); r.status != http.StatusCreated {
+				if r := o.Post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card",`+field+`}`); r.Status != http.StatusCreated {
 					t.Errorf("%s: %s", name, r)
 				}
 			}
-			if r := o.post(t, "/checkout/sessions", `{"amount":25.5,`+field+`,`+ana+`}`); r.status != http.StatusCreated {
+			if r := o.Post(t, "/checkout/sessions", `{"amount":25.5,`+field+`,`+Ana+`}`); r.Status != http.StatusCreated {
 				t.Errorf("%s, in a session: %s", name, r)
 			}
 		}
@@ -126,8 +126,8 @@ func TestPurchaseIsChecked(t *testing.T) {
 			"decimals of pesos":   {`"currency":"CLP","lineItems":[{"name":"a","quantity":1,"unitAmount":0.5}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				o.post(t, "/payments", `{"amount":25,"paymentMethodId":"sbx_card",`+c.field+`}`).refused(t, c.want)
-				o.post(t, "/checkout/sessions", `{"amount":25,`+c.field+`,`+ana+`}`).refused(t, c.want)
+				o.Post(t, "/payments", `{"amount":25,"paymentMethodId":"sbx_card",`+c.field+`}`).Refused(t, c.want)
+				o.Post(t, "/checkout/sessions", `{"amount":25,`+c.field+`,`+Ana+`}`).Refused(t, c.want)
 			})
 		}
 	})

@@ -11,18 +11,18 @@ import (
 
 // listed are the operations of a document that take one of some parameters, by their paths, with
 // the values that each parameter may have.
-func (s *spec) listed(params ...string) map[string]map[string][]string {
+func listed(s *Spec, params ...string) map[string]map[string][]string {
 	all := map[string]map[string][]string{}
-	for path, item := range s.paths {
-		parameters, _ := at(item, "get.parameters")
+	for path, item := range s.Paths {
+		parameters, _ := At(item, "get.parameters")
 		known, _ := parameters.([]any)
 		takes := map[string][]string{}
 		for _, p := range known {
-			name, _ := at(p, "name")
-			if in, _ := at(p, "in"); in != "query" {
+			name, _ := At(p, "name")
+			if in, _ := At(p, "in"); in != "query" {
 				continue
 			}
-			enum, _ := at(p, "schema.enum")
+			enum, _ := At(p, "schema.enum")
 			values := []string{}
 			for _, v := range anyList(enum) {
 				values = append(values, fmt.Sprint(v))
@@ -43,20 +43,20 @@ func anyList(v any) []any {
 
 // Every list of the document reads its query string alike, whatever is sent.
 func TestListsReadTheirQueriesAlike(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		hook, inbox := o.hook(t, s.receive(t).URL, `"*"`), o.inbox(t, `"*"`)
-		o.create(t, paidByShopper, "Sandbox-Simulate: paid")
-		o.post(t, "/sandbox/clock", `{"advance":"4d"}`).want(t, http.StatusOK)
-		eventually(t, "there is a settlement", func() bool { return o.get(t, "/settlements").text(t, "pagination.total") != "0" })
-		eventually(t, "the inbox has what was sent to it", func() bool { return o.get(t, inbox.path("/inbox")).text(t, "pagination.total") != "0" })
-		own := rowIDs(t, o.get(t, "/shops"))[0]
-		settlement := rowIDs(t, o.get(t, "/settlements"))[0]
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		hook, inbox := o.Hook(t, s.Receive(t).URL, `"*"`), Inbox(t, o, `"*"`)
+		o.Create(t, PaidByShopper, "Sandbox-Simulate: paid")
+		o.Post(t, "/sandbox/clock", `{"advance":"4d"}`).Want(t, http.StatusOK)
+		Eventually(t, "there is a settlement", func() bool { return o.Get(t, "/settlements").Text(t, "pagination.total") != "0" })
+		Eventually(t, "the inbox has what was sent to it", func() bool { return o.Get(t, inbox.Path("/inbox")).Text(t, "pagination.total") != "0" })
+		own := RowIDs(t, o.Get(t, "/shops"))[0]
+		settlement := RowIDs(t, o.Get(t, "/settlements"))[0]
 		paths := map[string]string{
-			"/webhooks/{id}/inbox": inbox.path("/inbox"), "/webhooks/{id}/deliveries": hook.path("/deliveries"), "/webhooks/{id}/replays": hook.path("/replays"),
+			"/webhooks/{id}/inbox": inbox.Path("/inbox"), "/webhooks/{id}/deliveries": hook.Path("/deliveries"), "/webhooks/{id}/replays": hook.Path("/replays"),
 			"/settlements/{id}/transactions": "/settlements/" + settlement + "/transactions",
 		}
-		lists := published.listed("limit")
+		lists := listed(Published.Spec, "limit")
 		for _, known := range []string{"/payments", "/claims", "/events", "/settlements", "/withdrawals", "/wallets", "/webhooks", "/shops", "/keys", "/me/balance/movements"} {
 			if lists[known] == nil {
 				t.Errorf("the document has no list %s", known)
@@ -68,11 +68,11 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 				path = filled
 			}
 			page := func(query string) string {
-				r := o.get(t, path+"?"+query)
-				if r.status != http.StatusOK {
-					return r.problem(t)
+				r := o.Get(t, path+"?"+query)
+				if r.Status != http.StatusOK {
+					return r.Problem(t)
 				}
-				return fmt.Sprintf("%s from %s", r.text(t, "pagination.limit"), r.text(t, "pagination.offset"))
+				return fmt.Sprintf("%s from %s", r.Text(t, "pagination.limit"), r.Text(t, "pagination.offset"))
 			}
 			refused := func(params string) string {
 				first, _, _ := strings.Cut(params, ",")
@@ -93,11 +93,11 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 				}
 			}
 			total := func(query string) string {
-				r := o.get(t, path+"?"+query)
-				if r.status != http.StatusOK {
-					return r.problem(t)
+				r := o.Get(t, path+"?"+query)
+				if r.Status != http.StatusOK {
+					return r.Problem(t)
 				}
-				return r.text(t, "pagination.total")
+				return r.Text(t, "pagination.total")
 			}
 			all := total("")
 			if _, bounded := takes["from"]; bounded {
@@ -135,7 +135,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 						t.Errorf("%s?%s=%s: %s", template, name, value, got)
 					}
 				}
-				message := o.get(t, path+"?"+name+"=nonsense").text(t, "error.message")
+				message := o.Get(t, path+"?"+name+"=nonsense").Text(t, "error.message")
 				if want := name + " must be one of " + strings.Join(values, ", "); message != want {
 					t.Errorf("%s?%s=nonsense tells %q, want %q", template, name, message, want)
 				}
@@ -146,7 +146,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 
 // The operators' lists and flags are read as the merchants' are, but that nothing unknown is ignored.
 func TestOperatorsQueriesAreReadAlike(t *testing.T) {
-	operated(t, func(t *testing.T, op operator) {
+	Operated(t, func(t *testing.T, op Operator) {
 		refused := func(param string) string {
 			return "400 invalid_request invalid_request_error param=" + param + " issues=" + param
 		}
@@ -154,14 +154,14 @@ func TestOperatorsQueriesAreReadAlike(t *testing.T) {
 			"": "200", "all=": "200", "all": "200", "all=true": "200", "all=false": "200", "all=1": refused("all"), "all=TRUE": refused("all"), "all=yes": refused("all"),
 			"all=true&all=false": refused("all"), "nonsense=1": refused("nonsense"), "al=true": refused("al"), "all=%ff": refused("all"), "limit=1": refused("limit"),
 		} {
-			if got := op.get(t, "/accounts?"+query).problem(t); got != want {
+			if got := op.Get(t, "/accounts?"+query).Problem(t); got != want {
 				t.Errorf("/accounts?%s: got %s, want %s", query, got, want)
 			}
 		}
 		for _, path := range []string{"/adapters", "/payments/unsure", "/health"} {
-			op.get(t, path+"?all=true").refused(t, refused("all"))
+			op.Get(t, path+"?all=true").Refused(t, refused("all"))
 		}
-		op.remove(t, "/accounts/none?force=maybe").refused(t, refused("force"))
-		op.remove(t, "/accounts/none?forse=true").tells(t, "error.message", `"there is no query parameter forse: did you mean force?"`)
+		op.Remove(t, "/accounts/none?force=maybe").Refused(t, refused("force"))
+		op.Remove(t, "/accounts/none?forse=true").Tells(t, "error.message", `"there is no query parameter forse: did you mean force?"`)
 	})
 }

@@ -21,52 +21,52 @@ import (
 // One key that comes to two nodes at once makes one payment and one charge, and everybody gets the same
 // reply (IDEM-1, IDEM-6).
 func TestOneKeyOnTwoNodesIsOnePayment(t *testing.T) {
-	n := twoNodes(t, (*clock).now)
-	there := n.live
-	there.service = n.b
-	body := n.live.pix(t)
-	eventually(t, "node b knows the rate", func() bool { return !n.b.inUse(t, "BRL").Rate.IsZero() })
+	n := TwoNodes(t, (*Clock).Now)
+	there := n.Live
+	there.Instance = n.B
+	body := n.Live.PixOrder(t)
+	Eventually(t, "node b knows the rate", func() bool { return !RateInUse(t, n.B, "BRL").Rate.IsZero() })
 	const rounds, each = 10, 8
 	for round := range rounds {
-		n.lines[0].Next("paid")
+		n.Lines[0].Next("paid")
 		key := fmt.Sprintf("Idempotency-Key: race-%d", round)
-		replies := make([]reply, each)
+		replies := make([]Reply, each)
 		var all sync.WaitGroup
 		for i := range replies {
 			all.Go(func() {
-				replies[i] = []shop{n.live, there}[i%2].post(t, "/payments", body, key)
+				replies[i] = []Client{n.Live, there}[i%2].Post(t, "/payments", body, key)
 			})
 		}
 		all.Wait()
 		first := 0
 		for _, r := range replies {
-			if r.header.Get("Idempotency-Replayed") == "" {
+			if r.Header.Get("Idempotency-Replayed") == "" {
 				first++
 			}
-			if got, want := ownWords(r), ownWords(replies[0]); r.status != http.StatusCreated || got != want {
+			if got, want := ownWords(r), ownWords(replies[0]); r.Status != http.StatusCreated || got != want {
 				t.Errorf("of one key one is told\n%s\nand another one\n%s", want, r)
 			}
 		}
-		if first != 1 || n.charged() != round+1 || n.live.total(t, nil) != fmt.Sprint(round+1) {
-			t.Fatalf("after %d keys %d replies are first ones, there are %d charges and %s payments", round+1, first, n.charged(), n.live.total(t, nil))
+		if first != 1 || n.Charged() != round+1 || n.Live.Total(t, nil) != fmt.Sprint(round+1) {
+			t.Fatalf("after %d keys %d replies are first ones, there are %d charges and %s payments", round+1, first, n.Charged(), n.Live.Total(t, nil))
 		}
 	}
 }
 
 // ownWords is a reply without what is of its request alone.
-func ownWords(r reply) string {
-	return strings.ReplaceAll(string(r.body), r.header.Get("X-Request-Id"), "req")
+func ownWords(r Reply) string {
+	return strings.ReplaceAll(string(r.Body), r.Header.Get("X-Request-Id"), "req")
 }
 
 // So it is with refunds: the provider is asked once.
 func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
-	clock, log := &clock{}, &faults{}
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }
-	nodes := []*app.App{node(t, database, clock, b, log), node(t, database, clock, b, log)}
-	scope, payment := paidCard(t, nodes[0])
+	clock, log := &Clock{}, &Faults{}
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }
+	nodes := []*app.App{Node(t, database, clock, b, log), Node(t, database, clock, b, log)}
+	scope, payment := PaidCard(t, nodes[0])
 	const rounds, each = 10, 8
 	for round := range rounds {
 		asked := claims.NewRefund{Payment: payment, Amount: "1", Idempotency: base.Idempotency{Route: "refund", Key: fmt.Sprint("race-", round), Hash: "h"}}
@@ -87,24 +87,24 @@ func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 			})
 		}
 		all.Wait()
-		sum, refunds, calls := b.total()
+		sum, refunds, calls := b.Total()
 		if want := round + 1; len(ids) != 1 || first != 1 || sum != int64(100*want) || refunds != want || calls != want {
 			t.Fatalf("after %d keys one has %d refunds, %d of them first; the provider has paid %d in %d refunds of %d calls", want, len(ids), first, sum, refunds, calls)
 		}
 	}
-	sound(t, nodes[0], log)
+	Sound(t, nodes[0], log)
 }
 
 // A cancel beside the news that the shopper has paid: the payment is completed and the cancel refused, or it
 // is canceled and the money is late. None of it is lost or counted twice (CANCEL-1).
 func TestCancelBesidePaid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		clock, log := &clock{}, &faults{}
-		clock.freeze()
+		clock, log := &Clock{}, &Faults{}
+		clock.Freeze()
 		b := newEndingTill()
-		nodes := []*app.App{node(t, database, clock, b, log), node(t, database, clock, b, log)}
-		defer log.mute() // late money needs the operator
-		who := acme(t, nodes[0])
+		nodes := []*app.App{Node(t, database, clock, b, log), Node(t, database, clock, b, log)}
+		defer log.Mute() // late money needs the operator
+		who := Acme(t, nodes[0])
 		var canceled, completed int
 		const rounds = 40
 		for round := range rounds {
@@ -137,9 +137,9 @@ func TestCancelBesidePaid(t *testing.T) {
 			})
 			all.Wait()
 			read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
-			must(t, err)
-			claims, _, err := nodes[0].Claims.List(ctx, who.Scope, claimsOf(p.ID))
-			must(t, err)
+			Must(t, err)
+			claims, _, err := nodes[0].Claims.List(ctx, who.Scope, ClaimsOf(p.ID))
+			Must(t, err)
 			switch stray, open := read.Attention(); {
 			case read.Status == pay.Completed:
 				completed++
@@ -160,7 +160,7 @@ func TestCancelBesidePaid(t *testing.T) {
 		}
 		t.Logf("%d were canceled, %d completed", canceled, completed)
 		broken, err := nodes[0].Check(ctx)
-		must(t, err)
+		Must(t, err)
 		for _, b := range broken {
 			t.Errorf("broken: %s", b)
 		}

@@ -16,10 +16,10 @@ import (
 
 // fresh runs a test against a service whose operator has set no rates, with the
 // usual terms.
-func fresh(t *testing.T, test func(t *testing.T, s *service)) {
+func fresh(t *testing.T, test func(t *testing.T, s *Instance)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		test(t, startWith(t, database, &clock{}, func(*daemon.Config) {}))
+		test(t, StartWith(t, database, &Clock{}, func(*daemon.Config) {}))
 	})
 }
 
@@ -30,96 +30,96 @@ const (
 )
 
 // charged creates a pix payment of 10 USD and returns "local rate".
-func (o shop) charged(t *testing.T) string {
+func charged(t *testing.T, o Client) string {
 	t.Helper()
-	r := o.post(t, "/payments", pix10).want(t, http.StatusCreated)
-	return r.text(t, "amountLocal") + " " + r.text(t, "fxRate")
+	r := o.Post(t, "/payments", pix10).Want(t, http.StatusCreated)
+	return r.Text(t, "amountLocal") + " " + r.Text(t, "fxRate")
 }
 
 func TestProductionTakesNoBuiltInRate(t *testing.T) {
-	fresh(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		live := o.live()
-		pix, spei := live.method(t, "BRA", "pix"), live.method(t, "MEX", "spei")
+	fresh(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		live := o.Production()
+		pix, spei := live.Method(t, "BRA", "pix"), live.Method(t, "MEX", "spei")
 		body := func(id string) string { return `{"amount":10,"documentId":"1","paymentMethodId":"` + id + `"}` }
-		live.post(t, "/payments", body(pix), "Idempotency-Key: rate").refused(t, noRate)
-		live.post(t, "/payments", `{"amount":10,"documentId":"1","paymentMethod":"pix","country":"BR"}`).refused(t, noRate)
-		session := `{"amount":54,"currency":"BRL",` + ana + `}`
-		live.post(t, "/checkout/sessions", session).refused(t, noRate)
-		if n := live.total(t, nil); n != "0" {
+		live.Post(t, "/payments", body(pix), "Idempotency-Key: rate").Refused(t, noRate)
+		live.Post(t, "/payments", `{"amount":10,"documentId":"1","paymentMethod":"pix","country":"BR"}`).Refused(t, noRate)
+		session := `{"amount":54,"currency":"BRL",` + Ana + `}`
+		live.Post(t, "/checkout/sessions", session).Refused(t, noRate)
+		if n := live.Total(t, nil); n != "0" {
 			t.Errorf("%s payments were left, want none", n)
 		}
-		r := live.get(t, "/payment-methods?country=BR&method=pix")
-		if r.text(t, "methods.0.minTxUsd") != "<nil>" || r.text(t, "methods.0.maxTxUsd") != "<nil>" || r.text(t, "methods.0.routable") != "false" {
+		r := live.Get(t, "/payment-methods?country=BR&method=pix")
+		if r.Text(t, "methods.0.minTxUsd") != "<nil>" || r.Text(t, "methods.0.maxTxUsd") != "<nil>" || r.Text(t, "methods.0.routable") != "false" {
 			t.Errorf("want no bounds in USD without a rate: %s", r)
 		}
-		if got := o.charged(t); got != "54 5.4" {
+		if got := charged(t, o); got != "54 5.4" {
 			t.Errorf("the sandbox charges %s, want 54 5.4 by the built-in rate", got)
 		}
-		s.rate(t, "BRL 5.5")
-		leaves := s.serves(t)
-		live.session(t, session)
+		s.Rate(t, "BRL 5.5")
+		leaves := TakePixAndSPEI(t, s)
+		live.Session(t, session)
 		leaves()
 		// No provider serves production here, but now the payment is converted and told of.
-		live.post(t, "/payments", body(pix), "Idempotency-Key: rate").refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
-		live.post(t, "/payments", body(spei)).refused(t, noRate)
-		if n := live.total(t, nil); n != "1" {
+		live.Post(t, "/payments", body(pix), "Idempotency-Key: rate").Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
+		live.Post(t, "/payments", body(spei)).Refused(t, noRate)
+		if n := live.Total(t, nil); n != "1" {
 			t.Errorf("there are %s payments, want 1", n)
 		}
-		if r := live.get(t, "/payments"); r.text(t, "data.0.amountLocal") != "55" {
+		if r := live.Get(t, "/payments"); r.Text(t, "data.0.amountLocal") != "55" {
 			t.Errorf("want 55 BRL: %s", r)
 		}
 	})
 }
 
 func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
-	fresh(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		at := s.clock.now().Add(-time.Hour)
+	fresh(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		at := s.Clock.Now().Add(-time.Hour)
 		set := func(text, source string) {
 			t.Helper()
 			rate, err := money.ParseRate(text)
-			must(t, err)
+			Must(t, err)
 			_, err = s.App.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
-			must(t, err)
+			Must(t, err)
 		}
 		set("5.432198765", "Banco Central")
-		first := o.post(t, "/payments", `{"amount":10.01,"paymentMethodId":"sbx_pix","documentId":"1"}`).want(t, http.StatusCreated)
+		first := o.Post(t, "/payments", `{"amount":10.01,"paymentMethodId":"sbx_pix","documentId":"1"}`).Want(t, http.StatusCreated)
 		// 10.01 × 5.432198765 = 54.37630…
-		if first.text(t, "amountLocal") != "54.38" || first.text(t, "fxRate") != "5.432198765" {
+		if first.Text(t, "amountLocal") != "54.38" || first.Text(t, "fxRate") != "5.432198765" {
 			t.Errorf("want 54.38 at 5.432198765: %s", first)
 		}
-		id := first.text(t, "transactionId")
-		asked := o.session(t, `{"amount":54.32,"currency":"BRL",`+ana+`}`)
+		id := first.Text(t, "transactionId")
+		asked := o.Session(t, `{"amount":54.32,"currency":"BRL",`+Ana+`}`)
 		then := at
 		at = at.Add(time.Minute)
 		set("6", "the desk")
-		if got := o.charged(t); got != "60 6" {
+		if got := charged(t, o); got != "60 6" {
 			t.Errorf("the next payment is %s, want 60 6", got)
 		}
-		o.simulate(t, id, "paid").want(t, http.StatusOK)
-		o.simulate(t, id, "refunded").want(t, http.StatusOK)
-		r := o.get(t, "/payments/"+id)
-		if r.text(t, "amountLocal") != "54.38" || r.text(t, "refundedAmountLocal") != "54.38" {
+		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+		o.Simulate(t, id, "refunded").Want(t, http.StatusOK)
+		r := o.Get(t, "/payments/"+id)
+		if r.Text(t, "amountLocal") != "54.38" || r.Text(t, "refundedAmountLocal") != "54.38" {
 			t.Errorf("a later rate moved an old payment: %s", r)
 		}
 		story, err := s.App.Story(ctx, id)
-		must(t, err)
+		Must(t, err)
 		if want := "of Banco Central " + then.UTC().Format("2006-01-02 15:04:05.000"); !strings.Contains(story, want) || strings.Contains(story, "the desk") {
 			t.Errorf("want the story to tell %q:\n%s", want, story)
 		}
-		if strings.Contains(string(r.body), "Banco") || strings.Contains(string(first.body), "Banco") {
+		if strings.Contains(string(r.Body), "Banco") || strings.Contains(string(first.Body), "Banco") {
 			t.Errorf("the merchant is told of the operator's source: %s", r)
 		}
 		// A session keeps the rate that it was opened at, for a customer who pays what was asked.
-		chosen := o.shopper(asked).choose(t, choice("sbx_pix")).want(t, http.StatusCreated).text(t, "transactionId")
-		if r := o.get(t, "/payments/"+chosen); r.text(t, "amountLocal") != "54.32" {
+		chosen := o.Shopper(asked).Choose(t, Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
+		if r := o.Get(t, "/payments/"+chosen); r.Text(t, "amountLocal") != "54.32" {
 			t.Errorf("want 54.32 BRL as the session asked: %s", r)
 		}
 		if story, err := s.App.Story(ctx, chosen); err != nil || !strings.Contains(story, "at 5.432198765") || !strings.Contains(story, "of Banco Central") {
 			t.Errorf("want the session's rate and its source (%v):\n%s", err, story)
 		}
-		card := o.create(t, card)
+		card := o.Create(t, Card)
 		if story, err := s.App.Story(ctx, card); err != nil || strings.Contains(story, "  rate ") {
 			t.Errorf("a payment in USD has no rate to tell of (%v):\n%s", err, story)
 		}
@@ -127,70 +127,70 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 }
 
 func TestStaleRateIsWarnedOfAndThenStopsNewCharges(t *testing.T) {
-	fresh(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
-		s.rate(t, "BRL 5.4", "MXN 18.35")
-		set := s.clock.now()
+	fresh(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		set := s.Clock.Now()
 		body := `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"1"}`
-		early := o.post(t, "/payments", body, "Idempotency-Key: early").want(t, http.StatusCreated)
-		other.create(t, card)
+		early := o.Post(t, "/payments", body, "Idempotency-Key: early").Want(t, http.StatusCreated)
+		other.Create(t, Card)
 
 		// A merchant's test clock is its own; rates are not.
-		o.post(t, "/sandbox/clock", `{"advance":"30d"}`).want(t, http.StatusOK)
-		if got := o.charged(t); got != "54 5.4" || o.warnings(t) != "" {
-			t.Errorf("a moved test clock aged the rate: %s, %q", got, o.warnings(t))
+		o.Post(t, "/sandbox/clock", `{"advance":"30d"}`).Want(t, http.StatusOK)
+		if got := charged(t, o); got != "54 5.4" || Warnings(t, o) != "" {
+			t.Errorf("a moved test clock aged the rate: %s, %q", got, Warnings(t, o))
 		}
 
-		s.clock.advance(24*time.Hour - time.Minute)
-		if w := o.warnings(t); w != "" {
+		s.Clock.Advance(24*time.Hour - time.Minute)
+		if w := Warnings(t, o); w != "" {
 			t.Errorf("the balance warns of %q within a day", w)
 		}
-		s.clock.advance(2 * time.Minute)
-		if w := o.warnings(t); w != "stale_rate 0" {
+		s.Clock.Advance(2 * time.Minute)
+		if w := Warnings(t, o); w != "stale_rate 0" {
 			t.Errorf("the balance warns of %q, want the stale rate of BRL", w)
 		}
-		r := o.get(t, "/me/balance")
-		since, err := time.Parse(time.RFC3339, r.text(t, "ledgerWarnings.0.since"))
-		if d := since.Sub(set.Add(24 * time.Hour)); err != nil || d.Abs() > time.Minute || !strings.Contains(r.text(t, "ledgerWarnings.0.message"), "BRL") {
+		r := o.Get(t, "/me/balance")
+		since, err := time.Parse(time.RFC3339, r.Text(t, "ledgerWarnings.0.since"))
+		if d := since.Sub(set.Add(24 * time.Hour)); err != nil || d.Abs() > time.Minute || !strings.Contains(r.Text(t, "ledgerWarnings.0.message"), "BRL") {
 			t.Errorf("want a warning of BRL since it was a day old: %s", r)
 		}
-		if w := other.warnings(t) + o.live().warnings(t); w != "" {
+		if w := Warnings(t, other) + Warnings(t, o.Production()); w != "" {
 			t.Errorf("who never charged in BRL is warned of %q", w)
 		}
-		o.charged(t) // still taken
+		charged(t, o) // still taken
 
-		s.clock.advance(6 * 24 * time.Hour)
-		total := o.total(t, nil)
-		o.post(t, "/payments", body, "Idempotency-Key: late").refused(t, oldRate)
-		o.post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card","country":"BR"}`).refused(t, oldRate) // a sandbox rail played there
-		if n := o.total(t, nil); n != total {
+		s.Clock.Advance(6 * 24 * time.Hour)
+		total := o.Total(t, nil)
+		o.Post(t, "/payments", body, "Idempotency-Key: late").Refused(t, oldRate)
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card","country":"BR"}`).Refused(t, oldRate) // a sandbox rail played there
+		if n := o.Total(t, nil); n != total {
 			t.Errorf("refused charges left payments: %s, want %s", n, total)
 		}
 		// What was taken before goes on: it is told again, paid and refunded.
-		same(t, early, o.post(t, "/payments", body, "Idempotency-Key: early"))
-		o.post(t, "/payments", pix10[:len(pix10)-1]+`,"userName":"x"}`, "Idempotency-Key: early").refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
-		id := early.text(t, "transactionId")
-		o.get(t, "/payments/"+id).want(t, http.StatusOK)
-		o.create(t, card)                                        // a dollar is never stale
-		o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) // the built-in rate of COP neither
-		methods := o.get(t, "/payment-methods")
-		if methods.text(t, "routableCount") != "2" || !strings.Contains(methods.text(t, "methods.0.unroutableReason"), "BRL") {
+		Same(t, early, o.Post(t, "/payments", body, "Idempotency-Key: early"))
+		o.Post(t, "/payments", pix10[:len(pix10)-1]+`,"userName":"x"}`, "Idempotency-Key: early").Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		id := early.Text(t, "transactionId")
+		o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
+		o.Create(t, Card)                                        // a dollar is never stale
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) // the built-in rate of COP neither
+		methods := o.Get(t, "/payment-methods")
+		if methods.Text(t, "routableCount") != "2" || !strings.Contains(methods.Text(t, "methods.0.unroutableReason"), "BRL") {
 			t.Errorf("want pix, spei and cash unroutable: %s", methods)
 		}
 
-		s.rate(t, "BRL 5.6")
-		if got := o.charged(t); got != "56 5.6" || o.warnings(t) != "" {
-			t.Errorf("a new rate takes charges at %s, warnings %q", got, o.warnings(t))
+		s.Rate(t, "BRL 5.6")
+		if got := charged(t, o); got != "56 5.6" || Warnings(t, o) != "" {
+			t.Errorf("a new rate takes charges at %s, warnings %q", got, Warnings(t, o))
 		}
-		o.post(t, "/payments", body, "Idempotency-Key: late").want(t, http.StatusCreated) // the refusal was not kept
+		o.Post(t, "/payments", body, "Idempotency-Key: late").Want(t, http.StatusCreated) // the refusal was not kept
 	})
 }
 
 func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
-	fresh(t, func(t *testing.T, s *service) {
+	fresh(t, func(t *testing.T, s *Instance) {
 		const writers = 12
 		var all sync.WaitGroup
-		at := s.clock.now()
+		at := s.Clock.Now()
 		for i := range writers {
 			all.Go(func() {
 				rate, err := money.ParseRate(fmt.Sprintf("5.4%02d", i))
@@ -212,23 +212,23 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 		all.Wait()
 		for _, c := range []money.Currency{money.BRL, money.MXN} {
 			list, err := s.App.Rates.RateHistory(ctx, c)
-			must(t, err)
+			Must(t, err)
 			if len(list) != writers {
 				t.Errorf("%s has a history of %d, want %d", c, len(list), writers)
 			}
 		}
-		brl, mxn := s.inUse(t, "BRL"), s.inUse(t, "MXN")
+		brl, mxn := RateInUse(t, s, "BRL"), RateInUse(t, s, "MXN")
 		if brl.Rate != mxn.Rate || brl.Version != writers {
 			t.Errorf("two currencies that were always set together differ: %+v, %+v", brl, mxn)
 		}
 	})
 }
 
-// inUse reads what the operator sees of a currency.
-func (s *service) inUse(t *testing.T, currency money.Currency) (q pay.Quote) {
+// RateInUse reads what the operator sees of a currency.
+func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q pay.Quote) {
 	t.Helper()
 	list, err := s.App.Rates.RateList(ctx)
-	must(t, err)
+	Must(t, err)
 	for _, r := range list {
 		if r.Currency == currency {
 			q = r.Quote

@@ -14,12 +14,12 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// reconciled compares an upstream's books with ours, as cascada reconcile does
+// Reconciled compares an upstream's books with ours, as cascada reconcile does
 // with a provider's report, and fails the test unless they agree line by line, but for
 // the differences that the test has brought about and names.
-func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) reconciliation.Compared {
+func Reconciled(t *testing.T, s *Instance, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) reconciliation.Compared {
 	t.Helper()
-	done, found := s.compare(t, account, u.Report())
+	done, found := CompareReport(t, s, account, u.Report())
 	for _, f := range found {
 		if !slices.Contains(but, f.Discrepancy) {
 			t.Errorf("%s and we differ: %s", account, f)
@@ -28,15 +28,15 @@ func (s *service) reconciled(t *testing.T, account string, u *providertest.Upstr
 	return done
 }
 
-// compare compares a report of all times with our books.
-func (s *service) compare(t *testing.T, account, report string) (reconciliation.Compared, []reconcile.Finding) {
+// CompareReport compares a report of all times with our books.
+func CompareReport(t *testing.T, s *Instance, account, report string) (reconciliation.Compared, []reconcile.Finding) {
 	t.Helper()
 	var found []reconcile.Finding
 	done, err := s.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{
 		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(report)}}, Format: reconcile.Generic(),
-		From: time.Unix(1, 0), To: s.clock.now().Add(time.Hour), Tell: func(f reconcile.Finding) { found = append(found, f) },
+		From: time.Unix(1, 0), To: s.Clock.Now().Add(time.Hour), Tell: func(f reconcile.Finding) { found = append(found, f) },
 	})
-	must(t, err)
+	Must(t, err)
 	if done.Count != len(found) {
 		t.Errorf("%d differences were told of, and %d are kept", len(found), done.Count)
 	}
@@ -56,48 +56,48 @@ func faultsOf(found []reconcile.Finding) string {
 // A payment that two providers were paid for is told of at both, until the operator
 // has given one of them back.
 func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		first.Next("soft")
 		second.Next("paid")
-		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.account(t, "second", second)
-		live := s.shop(t).live()
-		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
-		s.reconciled(t, "first", first)
-		s.reconciled(t, "second", second)
+		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "second", second)
+		live := s.NewShop(t).Production()
+		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		Reconciled(t, s, "first", first)
+		Reconciled(t, s, "second", second)
 
 		// The first one's shopper pays after all, and nobody tells us.
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "")
-		if _, found := s.compare(t, "first", first.Report()); faultsOf(found) != "charged_twice" || found[0].Payment != id || found[0].Merchant != live.Merchant.ID {
+		if _, found := CompareReport(t, s, "first", first.Report()); faultsOf(found) != "charged_twice" || found[0].Payment != id || found[0].Merchant != live.Merchant.ID {
 			t.Errorf("before we were told, found %v", found)
 		}
-		if got := live.warnings(t); !strings.Contains(got, "provider_drift") {
+		if got := Warnings(t, live); !strings.Contains(got, "provider_drift") {
 			t.Errorf("the merchant is warned of %q", got)
 		}
-		s.told(t, first, id, 1, "paid", "first-hush").is(t, http.StatusOK, `{"ok":true}`)
+		s.TellUpstream(t, first, id, 1, "paid", "first-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		for account, u := range map[string]*providertest.Upstream{"first": first, "second": second} {
-			if done := s.reconciled(t, account, u, reconcile.ChargedTwice); done.Count != 1 {
+			if done := Reconciled(t, s, account, u, reconcile.ChargedTwice); done.Count != 1 {
 				t.Errorf("at %s, %d differences", account, done.Count)
 			}
 		}
 		claims, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
-		must(t, err)
+		Must(t, err)
 		if len(claims) != 1 {
 			t.Fatalf("want one inquiry, got %v", claims)
 		}
 		_, err = s.App.Claims.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
-		must(t, err)
-		s.sweep(t, "the second charge is given back", func() bool {
+		Must(t, err)
+		s.Sweep(t, "the second charge is given back", func() bool {
 			c, err := s.App.Claims.AnyClaim(ctx, claims[0].ID)
-			must(t, err)
+			Must(t, err)
 			return c.Status == pay.ClaimApproved
 		})
-		if done := s.reconciled(t, "first", first); done.Charges != 1 || done.Refunds != 1 {
+		if done := Reconciled(t, s, "first", first); done.Charges != 1 || done.Refunds != 1 {
 			t.Errorf("%d charges and %d refunds agree at the first", done.Charges, done.Refunds)
 		}
-		s.reconciled(t, "second", second)
-		if got := live.warnings(t); strings.Contains(got, "provider_drift") {
+		Reconciled(t, s, "second", second)
+		if got := Warnings(t, live); strings.Contains(got, "provider_drift") {
 			t.Errorf("the books agree, and the merchant is warned of %q", got)
 		}
 	})
@@ -106,17 +106,17 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 // Each way in which a provider's report may differ is found on both engines, and its
 // merchant is warned until a comparison of the same time finds no difference.
 func TestReconciliationFindsWhatDiffers(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("paid")
-		s.account(t, "bank", u)
-		live, other := s.shop(t).live(), s.shop(t).live()
-		paid := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
-		back := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
-		other.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
-		live.post(t, "/payments/"+back+"/refund", `{"amount":14}`).want(t, http.StatusOK)
+		s.OpenAccount(t, "bank", u)
+		live, other := s.NewShop(t).Production(), s.NewShop(t).Production()
+		paid := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		back := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		other.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
+		live.Post(t, "/payments/"+back+"/refund", `{"amount":14}`).Want(t, http.StatusOK)
 		u.Next("open")
-		open := live.create(t, live.pix(t))
+		open := live.Create(t, live.PixOrder(t))
 		report := u.Report()
 		reference := strings.TrimPrefix(paid, "TXN-") + "-1"
 		line, refund := "", ""
@@ -147,24 +147,24 @@ func TestReconciliationFindsWhatDiffers(t *testing.T) {
 			"a line that is none":    {report + reference + ",up-3,charge,five,BRL\n", "unreadable"},
 			"no references of ours":  {alter(line, reference+",", ","), ""},
 		} {
-			done, found := s.compare(t, "bank", c.report)
+			done, found := CompareReport(t, s, "bank", c.report)
 			if faultsOf(found) != c.want {
 				t.Errorf("%s: found %v, want %s", name, found, c.want)
 			}
 			alien := name == "a charge more" || name == "a refund more" || name == "a line that is none" // nobody's
-			if drifts := strings.Contains(live.warnings(t), "provider_drift"); drifts != (c.want != "" && !alien) {
+			if drifts := strings.Contains(Warnings(t, live), "provider_drift"); drifts != (c.want != "" && !alien) {
 				t.Errorf("%s: the merchant is warned: %t of %+v", name, drifts, done.Totals.Merchants)
 			}
-			if got := other.warnings(t); got != "" {
+			if got := Warnings(t, other); got != "" {
 				t.Errorf("%s: another merchant is warned of %s", name, got)
 			}
-			s.reconciled(t, "bank", u)
-			if got := live.warnings(t); got != "" {
+			Reconciled(t, s, "bank", u)
+			if got := Warnings(t, live); got != "" {
 				t.Errorf("%s: afterwards the merchant is warned of %s", name, got)
 			}
 		}
 		list, err := s.App.Reconciliation.Reconciliations(ctx, "bank", 100)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 28 || list[0].Count != 0 || list[0].Lines != 4 || list[0].Reports[0] != "bank.csv" {
 			t.Errorf("%d comparisons are kept, the last one is %+v", len(list), list[0])
 		}

@@ -17,40 +17,40 @@ import (
 // The operator's own list of what a payout account paid is compared with the books.
 func TestPayoutsAreReconciled(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
 		var all []string
 		for i := range 6 {
-			all = append(all, o.withdraw(t, fmt.Sprint(13+i)))
+			all = append(all, o.Withdraw(t, fmt.Sprint(13+i)))
 		}
-		b.behave(func(b *payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *Payer, r payout.Request) pay.PayoutOutcome {
 			if strings.HasPrefix(r.Reference, all[5][len(pay.WithdrawalPrefix):]) {
 				return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 			}
-			return b.pay(r)
+			return b.Pay(r)
 		}, nil)
-		o.clock.advance(pay.WithdrawalHold(true))
+		o.Clock.Advance(pay.WithdrawalHold(true))
 		for _, id := range all[:5] {
-			o.payOut(t, id, "completed")
+			o.PayOut(t, id, "completed")
 		}
-		o.payOut(t, all[5], "failed")
-		if got := o.tells(t, "bank-1", "bank", pay.PayoutNotice{ID: "back", Reference: all[4][len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
+		o.PayOut(t, all[5], "failed")
+		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "back", Reference: all[4][len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
 			t.Errorf("the return is answered %d", got)
 		}
 		row := func(i int, by, kind string, more float64) string {
 			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
-			must(t, err)
+			Must(t, err)
 			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
-			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.clock.now().Format(time.RFC3339))
+			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.Clock.Now().Format(time.RFC3339))
 		}
-		from, to := o.clock.now().Add(-time.Hour), o.clock.now().Add(time.Hour)
+		from, to := o.Clock.Now().Add(-time.Hour), o.Clock.Now().Add(time.Hour)
 		compare := func(dry bool, rows ...string) ([]string, reconciliation.Compared) {
 			format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
-			must(t, err)
+			Must(t, err)
 			var told []string
 			done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
 				Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
 				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Discrepancy)+" "+f.Withdrawal) }})
-			must(t, err)
+			Must(t, err)
 			slices.Sort(told)
 			return told, done
 		}
@@ -59,7 +59,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		if told, done := compare(false, clean...); len(told) > 0 || done.Charges != 5 || done.Refunds != 1 || !done.PaysOut || done.Lines != 6 {
 			t.Errorf("books that agree: %v, %+v", told, done)
 		}
-		warned := func() string { return o.get(t, "/me/balance").text(t, "ledgerWarnings") }
+		warned := func() string { return o.Get(t, "/me/balance").Text(t, "ledgerWarnings") }
 		want := []string{
 			"paid_out_twice " + all[0], "payout_amount " + all[1], "payout_missing_here ", "payout_missing_here " + all[5], "payout_missing_there " + all[2],
 			"return_missing_there " + all[4],
@@ -82,13 +82,13 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			t.Errorf("books that agree again still warn: %s", got)
 		}
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
-		must(t, err)
+		Must(t, err)
 		if _, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "give its period") {
 			t.Errorf("a report of one moment: %v", err)
 		}
 		list, err := o.App.Reconciliation.Reconciliations(ctx, "bank-1", 10)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {
 			t.Errorf("kept: %+v", list)
 		}

@@ -69,104 +69,104 @@ func (f *forgetful) asked() (n int) {
 }
 
 // putBack closes the service, as after a restore to this moment.
-func (s *service) putBack(t *testing.T) {
+func putBack(t *testing.T, s *Instance) {
 	t.Helper()
 	_, err := s.App.Recovery.BeginRecovery(ctx, s.App.Now().Add(-time.Second), s.App.Now())
-	must(t, err)
+	Must(t, err)
 }
 
 const listColumns = "reference,provider_reference,refund_reference,refund_provider_reference,type,amount,currency\n"
 
-// lists reads a provider's list of the lost time.
-func (s *service) lists(t *testing.T, account, lines string) recovery.Listed {
+// readList reads a provider's list of the lost time.
+func readList(t *testing.T, s *Instance, account, lines string) recovery.Listed {
 	t.Helper()
 	format, err := s.App.Reconciliation.ReportFormat(ctx, account)
-	must(t, err)
+	Must(t, err)
 	done, err := s.App.Recovery.ReadListing(ctx, recovery.Listing{
 		Account: account, Reports: []reconciliation.Report{{Name: account + ".csv", Reader: strings.NewReader(listColumns + lines)}}, Format: format,
 	})
-	must(t, err)
+	Must(t, err)
 	return done
 }
 
-// opens covers what no list was read of, and ends the recovery.
-func (s *service) opens(t *testing.T) {
+// endRecovery covers what no list was read of, and ends the recovery.
+func endRecovery(t *testing.T, s *Instance) {
 	t.Helper()
 	found, err := s.App.Recovery.Recovery(ctx)
-	must(t, err)
+	Must(t, err)
 	for _, account := range found.Uncovered {
-		must(t, s.App.Recovery.CoverAccount(ctx, account, "it did nothing"))
+		Must(t, s.App.Recovery.CoverAccount(ctx, account, "it did nothing"))
 	}
 	_, err = s.App.Recovery.EndRecovery(ctx, false, "")
-	must(t, err)
+	Must(t, err)
 }
 
 // A charge was under way when the copy was made. The provider's list has it, and the provider's
 // answers deny it: nobody is charged again, there or elsewhere.
 func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		first.Next("paid")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
-		s.account(t, "second", second)
-		live := s.shop(t).live()
+		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.OpenAccount(t, "second", second)
+		live := s.NewShop(t).Production()
 		door.is(true, true)
-		live.post(t, "/payments", live.pix(t))
-		id := live.get(t, "/payments").text(t, "data.0.id")
-		if got := live.get(t, "/payments/"+id).text(t, "status"); got != "processing" || door.asked() != 1 {
+		live.Post(t, "/payments", live.PixOrder(t))
+		id := live.Get(t, "/payments").Text(t, "data.0.id")
+		if got := live.Get(t, "/payments/"+id).Text(t, "status"); got != "processing" || door.asked() != 1 {
 			t.Fatalf("the payment is %s", got)
 		}
-		s.putBack(t)
+		putBack(t, s)
 		reference := strings.TrimPrefix(id, pay.PaymentPrefix) + "-1"
-		if done := s.lists(t, "first", reference+",up-"+reference+",,,charge,54.00,BRL\n"); done.Known != 1 {
+		if done := readList(t, s, "first", reference+",up-"+reference+",,,charge,54.00,BRL\n"); done.Known != 1 {
 			t.Fatalf("the list told %+v", done)
 		}
-		s.opens(t)
+		endRecovery(t, s)
 		for range 5 {
-			s.clock.advance(10 * time.Minute)
+			s.Clock.Advance(10 * time.Minute)
 			_, err := s.App.Cascade.Sweep(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		if n := door.asked(); n > 0 || len(second.Charges()) > 0 {
 			t.Errorf("it was charged %d times again, and elsewhere %v", n, second.Charges())
 		}
 		door.is(false, false)
-		s.sweep(t, "the payment is known to be paid", func() bool {
-			s.clock.advance(10 * time.Minute)
-			return live.get(t, "/payments/"+id).text(t, "status") == "completed"
+		s.Sweep(t, "the payment is known to be paid", func() bool {
+			s.Clock.Advance(10 * time.Minute)
+			return live.Get(t, "/payments/"+id).Text(t, "status") == "completed"
 		})
 	})
 }
 
 // A refund was made in the lost time. The provider's list has it, and its answers deny it.
 func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		upstream := providertest.NewUpstream(t, "key-1")
 		upstream.Next("paid")
 		door := newForgetful(t, upstream)
-		s.account(t, "first", upstream, func(n *acquiring.NewAccount) { n.BaseURL = door.URL })
-		live := s.shop(t).live()
-		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
+		s.OpenAccount(t, "first", upstream, func(n *acquiring.NewAccount) { n.BaseURL = door.URL })
+		live := s.NewShop(t).Production()
+		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
 		suffix := strings.TrimPrefix(id, pay.PaymentPrefix)
 		other := "01M87MNA0QAZ0TKKXMKBXETPR4" // of its claim
-		s.putBack(t)
+		putBack(t, s)
 		door.asked()
 		door.is(false, true)
-		if done := s.lists(t, "first", suffix+"-1,,"+other+"-1,up-refund,refund,10.00,BRL\n"); done.Regained != 1 {
+		if done := readList(t, s, "first", suffix+"-1,,"+other+"-1,up-refund,refund,10.00,BRL\n"); done.Regained != 1 {
 			t.Fatalf("the list told %+v", done)
 		}
-		s.opens(t)
+		endRecovery(t, s)
 		for range 5 {
-			s.clock.advance(2 * time.Hour)
+			s.Clock.Advance(2 * time.Hour)
 			_, err := s.App.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		if n := door.asked(); n > 0 {
 			t.Errorf("it was refunded %d times again", n)
 		}
-		if got := live.claims(t, id); got != "pending" {
+		if got := live.Claims(t, id); got != "pending" {
 			t.Errorf("its claim is %q", got)
 		}
 	})
@@ -175,31 +175,31 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 // The operator gave late money back in the lost time. Its inquiry is in the copy, undecided. He decides
 // again: the shopper gets nothing a second time.
 func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		first.Next("soft")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.account(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
-		s.account(t, "second", second)
-		live := s.shop(t).live()
-		id := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated).text(t, "transactionId")
-		s.told(t, first, id, 1, "paid", "first-hush").want(t, http.StatusOK)
+		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.OpenAccount(t, "second", second)
+		live := s.NewShop(t).Production()
+		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		s.TellUpstream(t, first, id, 1, "paid", "first-hush").Want(t, http.StatusOK)
 		list, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
-		must(t, err)
+		Must(t, err)
 		if len(list) != 1 {
 			t.Fatalf("want one inquiry, got %v", list)
 		}
-		s.putBack(t)
+		putBack(t, s)
 		door.asked()
 		suffix, claim := strings.TrimPrefix(id, pay.PaymentPrefix), strings.TrimPrefix(list[0].ID, pay.ClaimPrefix)
-		s.lists(t, "first", suffix+"-1,,"+claim+"-1,up-refund,refund,54.00,BRL\n")
-		s.opens(t)
+		readList(t, s, "first", suffix+"-1,,"+claim+"-1,up-refund,refund,54.00,BRL\n")
+		endRecovery(t, s)
 		_, _ = s.App.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
 		for range 5 {
-			s.clock.advance(2 * time.Hour)
+			s.Clock.Advance(2 * time.Hour)
 			_, err := s.App.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		if n := door.asked(); n > 0 {
 			t.Errorf("it was refunded %d times again", n)
@@ -211,30 +211,30 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 // answers deny it: it is not paid again.
 func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		id := o.withdraw(t, "100")
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
+		id := o.Withdraw(t, "100")
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
-		must(t, err)
+		Must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
-		o.putBack(t)
-		b.behave(nil, func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutMissing} })
-		if done := o.lists(t, "bank-1", reference+",bank-1,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
+		putBack(t, o.Instance)
+		b.Behave(nil, func(*Payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutMissing} })
+		if done := readList(t, o.Instance, "bank-1", reference+",bank-1,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
 			t.Fatalf("the list told %+v", done)
 		}
-		o.opens(t)
+		endRecovery(t, o.Instance)
 		for range 5 {
-			o.clock.advance(2 * time.Hour)
+			o.Clock.Advance(2 * time.Hour)
 			_, err := o.App.Payouts.PayOut(ctx)
-			must(t, err)
+			Must(t, err)
 		}
-		if sends, _, _ := b.told(id); sends > 0 {
+		if sends, _, _ := b.Told(id); sends > 0 {
 			t.Errorf("it was paid %d times again", sends)
 		}
-		b.behave(nil, func(b *payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(nil, func(b *Payer, r payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-1"}
 		})
-		o.clock.advance(2 * time.Hour)
-		o.payOut(t, id, "completed")
+		o.Clock.Advance(2 * time.Hour)
+		o.PayOut(t, id, "completed")
 	})
 }
 
@@ -242,33 +242,33 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 // paid: the list of that one has it, and it pays once.
 func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	eachPayer(t, func(t *testing.T, o shop, b *payer) {
-		o.payOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
-		silent := func(*payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }
-		b.behave(silent, silent)
-		id := o.withdraw(t, "100")
-		o.clock.advance(pay.WithdrawalHold(true))
-		o.payOut(t, id, "processing")
+	EachPayer(t, func(t *testing.T, o Client, b *Payer) {
+		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
+		silent := func(*Payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }
+		b.Behave(silent, silent)
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
-		must(t, err)
+		Must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
-		o.putBack(t)
+		putBack(t, o.Instance)
 		sent := 0
-		b.behave(func(*payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*Payer, payout.Request) pay.PayoutOutcome {
 			sent++
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid}
-		}, func(_ *payer, r payout.Request) pay.PayoutOutcome {
+		}, func(_ *Payer, r payout.Request) pay.PayoutOutcome {
 			if r.Reference == reference {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 			}
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-2"}
 		})
-		if done := o.lists(t, "bank-2", reference+"-2,bank-2,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
+		if done := readList(t, o.Instance, "bank-2", reference+"-2,bank-2,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
 			t.Errorf("the list told %+v", done)
 		}
-		o.opens(t)
-		o.clock.advance(2 * time.Hour)
-		o.payOut(t, id, "completed")
+		endRecovery(t, o.Instance)
+		o.Clock.Advance(2 * time.Hour)
+		o.PayOut(t, id, "completed")
 		if w, err = o.App.Payouts.Withdrawal(ctx, w.Scope, id); err != nil || w.Provider != "bank-2" || sent > 0 {
 			t.Errorf("it is with %s (%v), and was sent %d times again", w.Provider, err, sent)
 		}
@@ -278,8 +278,8 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 // The copy that is put back was made while the service was closed, and lists were read already. It
 // opened after that, and charged: nothing of that time is known.
 func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		s.account(t, "first", providertest.NewUpstream(t, "key-1"))
+	Plainly(t, func(t *testing.T, s *Instance) {
+		s.OpenAccount(t, "first", providertest.NewUpstream(t, "key-1"))
 		for _, putBackAgain := range []func() error{
 			func() error { _, _, err := s.App.Recovery.Restored(ctx); return err },
 			func() error {
@@ -288,17 +288,17 @@ func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
 			},
 		} {
 			before, err := s.App.Recovery.Recovery(ctx)
-			must(t, err)
+			Must(t, err)
 			if before.State != pay.RecoveryClosed {
-				s.putBack(t)
+				putBack(t, s)
 				before, err = s.App.Recovery.Recovery(ctx)
-				must(t, err)
+				Must(t, err)
 			}
-			must(t, s.App.Recovery.CoverAccount(ctx, "first", "it did nothing"))
-			s.clock.advance(time.Hour)
-			must(t, putBackAgain())
+			Must(t, s.App.Recovery.CoverAccount(ctx, "first", "it did nothing"))
+			s.Clock.Advance(time.Hour)
+			Must(t, putBackAgain())
 			now, err := s.App.Recovery.Recovery(ctx)
-			must(t, err)
+			Must(t, err)
 			if now.State != pay.RecoveryClosed || len(now.Uncovered) != 1 || now.From.After(before.From) || !now.To.After(before.To) {
 				t.Errorf("put back once more it is %s from %s to %s (before %s to %s), not known: %v", now.State, now.From, now.To, before.From, before.To, now.Uncovered)
 			}
@@ -306,6 +306,6 @@ func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
 				t.Error("it opens")
 			}
 		}
-		s.opens(t)
+		endRecovery(t, s)
 	})
 }

@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// read fetches a page outside the API.
-func (s *service) read(t *testing.T, path string) (*http.Response, string) {
+// fetchPage fetches a page outside the API.
+func fetchPage(t *testing.T, s *Instance, path string) (*http.Response, string) {
 	t.Helper()
 	res, err := http.Get(s.URL + path)
-	must(t, err)
+	Must(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	must(t, err)
+	Must(t, err)
 	return res, string(body)
 }
 
 func TestReferenceShowsTheWholeDocument(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		res, html := s.read(t, "/docs")
+	Alone(t, func(t *testing.T, s *Instance) {
+		res, html := fetchPage(t, s, "/docs")
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Fatalf("GET /docs: %d %v", res.StatusCode, res.Header)
 		}
@@ -33,21 +33,21 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 			}
 			ids[m[1]] = true
 		}
-		for path, item := range s.spec.paths {
+		for path, item := range s.Spec.Paths {
 			for method, operation := range item.(map[string]any) {
-				id, _ := at(operation, "operationId")
+				id, _ := At(operation, "operationId")
 				if !ids[id.(string)] || !strings.Contains(html, `<code class="path">`+path+`</code>`) {
 					t.Errorf("the page does not show %s %s", method, path)
 				}
 			}
 		}
-		for name := range s.spec.tree["webhooks"].(map[string]any) {
+		for name := range s.Spec.Tree["webhooks"].(map[string]any) {
 			if !ids["event-"+name] {
 				t.Errorf("the page does not show the event %s", name)
 			}
 		}
-		for _, code := range s.spec.tree["x-error-codes"].([]any) {
-			if name, _ := at(code, "code"); !ids["error-"+name.(string)] {
+		for _, code := range s.Spec.Tree["x-error-codes"].([]any) {
+			if name, _ := At(code, "code"); !ids["error-"+name.(string)] {
 				t.Errorf("the page does not show the error %v", name)
 			}
 		}
@@ -61,17 +61,17 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 
 // Whoever opens the address of a service learns what it is and where to go: in the README's words.
 func TestHomePageSaysWhatThisIs(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		res, html := s.read(t, "/")
+	Alone(t, func(t *testing.T, s *Instance) {
+		res, html := fetchPage(t, s, "/")
 		if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
 			t.Fatalf("/ answers %d %s", res.StatusCode, kind)
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(html, -1) {
-			if res, _ := s.read(t, m[1]); res.StatusCode != http.StatusOK {
+			if res, _ := fetchPage(t, s, m[1]); res.StatusCode != http.StatusOK {
 				t.Errorf("the page leads to %s, which answers %d", m[1], res.StatusCode)
 			}
 		}
-		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + apiPath} {
+		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + APIPath} {
 			if !strings.Contains(html, want) {
 				t.Errorf("the page lacks %s", want)
 			}
@@ -80,7 +80,7 @@ func TestHomePageSaysWhatThisIs(t *testing.T) {
 			t.Error("the page leads to a demo that there is not")
 		}
 		readme, err := os.ReadFile("../../README.md")
-		must(t, err)
+		Must(t, err)
 		lead := regexp.MustCompile(`<p class="lead">([^<]+)</p>`).FindStringSubmatch(html)
 		if lead == nil || !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), lead[1]) {
 			t.Errorf("the page says other than the README: %q", lead)
@@ -90,8 +90,8 @@ func TestHomePageSaysWhatThisIs(t *testing.T) {
 
 // The page asks nothing of other hosts and runs nothing that is not ours.
 func TestReferenceStandsAlone(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		res, html := s.read(t, "/docs")
+	Alone(t, func(t *testing.T, s *Instance) {
+		res, html := fetchPage(t, s, "/docs")
 		policy := res.Header.Get("Content-Security-Policy")
 		if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
 			t.Errorf("the policy is %q", policy)
@@ -101,7 +101,7 @@ func TestReferenceStandsAlone(t *testing.T) {
 				t.Errorf("the page refers to %s", m[1])
 				continue
 			}
-			if res, _ := s.read(t, m[1]); res.StatusCode != http.StatusOK {
+			if res, _ := fetchPage(t, s, m[1]); res.StatusCode != http.StatusOK {
 				t.Errorf("the page refers to %s, which answers %d", m[1], res.StatusCode)
 			}
 		}
@@ -109,15 +109,15 @@ func TestReferenceStandsAlone(t *testing.T) {
 			t.Errorf("the policy forbids what the page has: %s", found)
 		}
 		again, err := http.NewRequest(http.MethodGet, s.URL+"/docs", nil)
-		must(t, err)
+		Must(t, err)
 		again.Header.Set("If-None-Match", res.Header.Get("ETag"))
 		same, err := http.DefaultTransport.RoundTrip(again)
-		must(t, err)
+		Must(t, err)
 		same.Body.Close()
 		if same.StatusCode != http.StatusNotModified {
 			t.Errorf("the same page again: %d, want 304", same.StatusCode)
 		}
-		if res, _ := s.read(t, "/docs/nothing"); res.StatusCode != http.StatusNotFound {
+		if res, _ := fetchPage(t, s, "/docs/nothing"); res.StatusCode != http.StatusNotFound {
 			t.Errorf("/docs/nothing answers %d", res.StatusCode)
 		}
 	})

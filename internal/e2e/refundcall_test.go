@@ -24,108 +24,108 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// bank is a provider that keeps what it paid back, by reference, as a real one
+// Bank is a provider that keeps what it paid back, by reference, as a real one
 // does. What it answers is up to the test.
-type bank struct {
+type Bank struct {
 	*sandbox.Provider
-	answer func(r provider.RefundRequest, known bool) (does bool, o pay.Outcome)
-	query  func(known bool) pay.Outcome
+	Answer  func(r provider.RefundRequest, known bool) (does bool, o pay.Outcome)
+	OnQuery func(known bool) pay.Outcome
 
 	mu    sync.Mutex // owns what follows
-	paid  map[string]int64
+	Paid  map[string]int64
 	calls int
 }
 
-func (b *bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+func (b *Bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	b.mu.Lock()
 	b.calls++
-	_, known := b.paid[r.Reference]
+	_, known := b.Paid[r.Reference]
 	b.mu.Unlock()
-	does, o := b.answer(r, known)
+	does, o := b.Answer(r, known)
 	if does {
-		b.pay(r)
+		b.Pay(r)
 	}
 	return o
 }
 
 // pay pays once, however often it is asked.
-func (b *bank) pay(r provider.RefundRequest) {
+func (b *Bank) Pay(r provider.RefundRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.paid[r.Reference] = r.Local.Minor
+	b.Paid[r.Reference] = r.Local.Minor
 }
 
-func (b *bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+func (b *Bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, known := b.paid[r.Reference]
-	return b.query(known)
+	_, known := b.Paid[r.Reference]
+	return b.OnQuery(known)
 }
 
-func (b *bank) total() (sum int64, refunds, calls int) {
+func (b *Bank) Total() (sum int64, refunds, calls int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, n := range b.paid {
+	for _, n := range b.Paid {
 		sum += n
 	}
-	return sum, len(b.paid), b.calls
+	return sum, len(b.Paid), b.calls
 }
 
-// honest answers a question with what was done.
-func honest(known bool) pay.Outcome {
+// Honest answers a question with what was done.
+func Honest(known bool) pay.Outcome {
 	if known {
 		return pay.Outcome{Kind: pay.Approved}
 	}
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// node is one of the service's nodes on a database, without its listener and
+// Node is one of the service's nodes on a database, without its listener and
 // loops, with one provider.
-func node(t *testing.T, database string, c *clock, b provider.Provider, log *faults) *app.App {
+func Node(t *testing.T, database string, c *Clock, b provider.Provider, log *Faults) *app.App {
 	t.Helper()
-	return nodeAt(t, database, c, c.now, b, log)
+	return NodeAt(t, database, c, c.Now, b, log)
 }
 
-// nodeAt is node with a clock of the leases of its own.
-func nodeAt(t *testing.T, database string, c *clock, lease func() time.Time, b provider.Provider, log *faults) *app.App {
+// NodeAt is node with a clock of the leases of its own.
+func NodeAt(t *testing.T, database string, c *Clock, lease func() time.Time, b provider.Provider, log *Faults) *app.App {
 	t.Helper()
-	return nodeOf(t, database, c, log, func(config *app.Config) {
+	return NodeOf(t, database, c, log, func(config *app.Config) {
 		config.LeaseClock, config.Providers, config.Sandbox = lease, map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 	})
 }
 
-// nodeOf is a node that is configured by the test.
-func nodeOf(t *testing.T, database string, c *clock, log *faults, configure func(*app.Config)) *app.App {
+// NodeOf is a node that is configured by the test.
+func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func(*app.Config)) *app.App {
 	t.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	must(t, err)
+	Must(t, err)
 	config := app.Config{
-		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
-		LeaseClock: c.now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: webhook.NewSender(webhook.Config{Now: c.now}),
+		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.Now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		LeaseClock: c.Now, InboxURL: "http://127.0.0.1/inbox",
+		Sender: webhook.NewSender(webhook.Config{Now: c.Now}),
 	}
 	configure(&config)
 	a, err := app.Open(ctx, database, config)
-	must(t, err)
+	Must(t, err)
 	t.Cleanup(a.Close)
 	return a
 }
 
-// acme is a new merchant's sandbox key.
-func acme(t *testing.T, a *app.App) base.Principal {
+// Acme is a new merchant's sandbox key.
+func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
-	must(t, err)
+	Must(t, err)
 	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
-	must(t, err)
+	Must(t, err)
 	return who
 }
 
-// paidCard takes a card payment of 25.50 for a new merchant.
-func paidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
+// PaidCard takes a card payment of 25.50 for a new merchant.
+func PaidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
 	t.Helper()
-	p, _, err := a.Payments.Create(ctx, acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
-	must(t, err)
+	p, _, err := a.Payments.Create(ctx, Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
+	Must(t, err)
 	return p.Scope, p.ID
 }
 
@@ -147,10 +147,10 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &clock{}, &faults{}
-				b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
+				clock, log := &Clock{}, &Faults{}
+				b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 				call, question := 0, 0
-				b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+				b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
 					does, last := c.calls[call], call == len(c.calls)-1
 					call++
 					if last {
@@ -158,37 +158,37 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 					}
 					return does, lost
 				}
-				b.query = func(known bool) pay.Outcome {
+				b.OnQuery = func(known bool) pay.Outcome {
 					if question++; question <= c.unhelpful {
 						return lost
 					}
-					return honest(known)
+					return Honest(known)
 				}
-				a := node(t, database, clock, b, log)
-				scope, payment := paidCard(t, a)
+				a := Node(t, database, clock, b, log)
+				scope, payment := PaidCard(t, a)
 				r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-				must(t, err)
-				eventually(t, "the refund is approved", func() bool {
-					clock.advance(2 * time.Hour)
+				Must(t, err)
+				Eventually(t, "the refund is approved", func() bool {
+					clock.Advance(2 * time.Hour)
 					_, err := a.Claims.SweepClaims(ctx)
-					must(t, err)
+					Must(t, err)
 					got, err := a.Claims.Get(ctx, scope, r.ID)
-					must(t, err)
+					Must(t, err)
 					return got.Status == pay.ClaimApproved
 				})
-				if sum, n, _ := b.total(); sum != 2000 || n != 1 {
+				if sum, n, _ := b.Total(); sum != 2000 || n != 1 {
 					t.Errorf("the bank paid %d in %d refunds, want 2000 in one", sum, n)
 				}
-				sound(t, a, log)
+				Sound(t, a, log)
 			})
 		})
 	}
 }
 
-func sound(t *testing.T, a *app.App, log *faults) {
+func Sound(t *testing.T, a *app.App, log *Faults) {
 	t.Helper()
 	broken, err := a.Check(ctx)
-	must(t, err)
+	Must(t, err)
 	for _, b := range broken {
 		t.Errorf("broken: %s", b)
 	}
@@ -201,59 +201,59 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
 	for _, reached := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, database string) {
-			clock, log := &clock{}, &faults{}
-			b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+			clock, log := &Clock{}, &Faults{}
+			b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
 			called, died := make(chan struct{}), make(chan struct{})
-			b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
-				if _, _, calls := b.total(); calls > 1 {
+			b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+				if _, _, calls := b.Total(); calls > 1 {
 					return true, pay.Outcome{Kind: pay.Approved}
 				}
 				if reached {
-					b.pay(r)
+					b.Pay(r)
 				}
 				close(called)
 				<-died // the other node goes on meanwhile
 				return reached, pay.Outcome{Kind: pay.Approved}
 			}
-			first, second := node(t, database, clock, b, log), node(t, database, clock, b, log)
-			scope, payment := paidCard(t, first)
+			first, second := Node(t, database, clock, b, log), Node(t, database, clock, b, log)
+			scope, payment := PaidCard(t, first)
 			var all sync.WaitGroup
 			all.Go(func() {
 				if _, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment}); err != nil {
 					t.Error(err)
 				}
 			})
-			soon(t, "the call that the test holds to begin", called)
-			list, _, err := second.Claims.List(ctx, scope, claimsOf(payment))
-			must(t, err)
+			Soon(t, "the call that the test holds to begin", called)
+			list, _, err := second.Claims.List(ctx, scope, ClaimsOf(payment))
+			Must(t, err)
 			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
 				t.Fatalf("in the middle of the call: %+v", list)
 			}
-			clock.advance(44 * time.Second)
+			clock.Advance(44 * time.Second)
 			if n, err := second.Claims.SweepClaims(ctx); n != 0 || err != nil {
 				t.Errorf("%d claims were taken from a node that may be alive (%v)", n, err)
 			}
-			clock.advance(2 * time.Second)
-			eventually(t, "the other node has finished it", func() bool {
-				clock.advance(time.Minute)
+			clock.Advance(2 * time.Second)
+			Eventually(t, "the other node has finished it", func() bool {
+				clock.Advance(time.Minute)
 				_, err := second.Claims.SweepClaims(ctx)
-				must(t, err)
+				Must(t, err)
 				c, err := second.Claims.Get(ctx, scope, list[0].ID)
-				must(t, err)
+				Must(t, err)
 				return c.Status == pay.ClaimApproved
 			})
 			close(died) // and now the first one's call returns after all
 			all.Wait()
 			c, err := second.Claims.Get(ctx, scope, list[0].ID)
-			must(t, err)
-			if sum, n, _ := b.total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
+			Must(t, err)
+			if sum, n, _ := b.Total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
 				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)
 			}
-			sound(t, second, log)
+			Sound(t, second, log)
 		})
 	}
 }
 
-func claimsOf(payment string) pay.ClaimFilter {
+func ClaimsOf(payment string) pay.ClaimFilter {
 	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
 }

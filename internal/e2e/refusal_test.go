@@ -6,55 +6,55 @@ import (
 	"testing"
 )
 
-// card is the least that pays.
-const card = `{"amount":25.5,"paymentMethodId":"sbx_card"}`
+// Card is the least that pays.
+const Card = `{"amount":25.5,"paymentMethodId":"sbx_card"}`
 
-// with is the least that pays, with more fields.
-func with(fields string) string { return strings.TrimSuffix(card, "}") + "," + fields + "}" }
+// With is the least that pays, with more fields.
+func With(fields string) string { return strings.TrimSuffix(Card, "}") + "," + fields + "}" }
 
 func TestRefusedPaymentLeavesNothing(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
 		long := func(n int) string { return strings.Repeat("é", n) }
 		total := "0"
 		for _, c := range []struct{ name, body, header, want string }{
 			// The body as a whole.
-			{"no content type", card, "Content-Type: ", "415 content_type_required invalid_request_error"},
-			{"text", card, "Content-Type: text/plain", "415 content_type_required invalid_request_error"},
+			{"no content type", Card, "Content-Type: ", "415 content_type_required invalid_request_error"},
+			{"text", Card, "Content-Type: text/plain", "415 content_type_required invalid_request_error"},
 			{"a form", "amount=25.5", "Content-Type: application/x-www-form-urlencoded", "415 content_type_required invalid_request_error"},
-			{"JSON lines", card, "Content-Type: application/jsonl", "415 content_type_required invalid_request_error"},
-			{"half a content type", card, "Content-Type: application/json;", "201"},
+			{"JSON lines", Card, "Content-Type: application/jsonl", "415 content_type_required invalid_request_error"},
+			{"half a content type", Card, "Content-Type: application/json;", "201"},
 			{"an empty body", "", "", "400 invalid_json invalid_request_error"},
 			{"half a body", `{"amount":25.5`, "", "400 invalid_json invalid_request_error"},
 			{"no JSON", `amount=25.5`, "", "400 invalid_json invalid_request_error"},
-			{"a body after the body", card + card, "", "400 invalid_json invalid_request_error"},
-			{"a letter after the body", card + " x", "", "400 invalid_json invalid_request_error"},
+			{"a body after the body", Card + Card, "", "400 invalid_json invalid_request_error"},
+			{"a letter after the body", Card + " x", "", "400 invalid_json invalid_request_error"},
 			{"not a number", `{"amount":NaN,"paymentMethodId":"sbx_card"}`, "", "400 invalid_json invalid_request_error"},
 			{"a leading zero", `{"amount":01,"paymentMethodId":"sbx_card"}`, "", "400 invalid_json invalid_request_error"},
 			{"an amount twice", `{"amount":1,"amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 invalid_json invalid_request_error"},
-			{"an ignored member twice", with(`"colour":{"red":1,"red":2}`), "", "400 invalid_json invalid_request_error"},
-			{"a hundred thousand lists in each other", with(`"colour":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), "", "400 invalid_json invalid_request_error"},
-			{"no UTF-8", with("\"merchantOrderId\":\"\xff\""), "", "400 invalid_json invalid_request_error"},
-			{"half a character", with(`"merchantOrderId":"\ud83d"`), "", "400 invalid_json invalid_request_error"},
+			{"an ignored member twice", With(`"colour":{"red":1,"red":2}`), "", "400 invalid_json invalid_request_error"},
+			{"a hundred thousand lists in each other", With(`"colour":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), "", "400 invalid_json invalid_request_error"},
+			{"no UTF-8", With("\"merchantOrderId\":\"\xff\""), "", "400 invalid_json invalid_request_error"},
+			{"half a character", With(`"merchantOrderId":"\ud83d"`), "", "400 invalid_json invalid_request_error"},
 			{"a field's name in another case", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
-			{"a field beside one in another case", with(`"Amount":-1,"PAYMENTMETHODID":5`), "", "201"},
+			{"a field beside one in another case", With(`"Amount":-1,"PAYMENTMETHODID":5`), "", "201"},
 			{"a list", `[]`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},
 			{"a text", `"card"`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},
 			{"null", `null`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},
-			{"a body above 1 MiB", oneMiB(card) + " ", "", "413 payload_too_large invalid_request_error"},
-			{"NUL in a value", with(`"userName":"a\u0000b"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"a terminal's escape", with(`"userName":"a\u001b[2Kb"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"a terminal's escape in 8 bits", with("\"merchantOrderId\":\"a\u009b2K\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"text that is turned", with("\"merchantOrderId\":\"100\u202e001\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"text that is turned by an escape", with(`"merchantOrderId":"100\u202e001"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"text that stands apart", with(`"userName":"\u2066a"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"a mark of direction", with(`"userName":"a\u200f"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"two lines", with(`"merchantOrderId":"a\nstatus paid"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"two lines of Unicode", with("\"merchantOrderId\":\"a\u2028b\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"a tab", with(`"userName":"a\tb"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"other scripts", with(`"userName":"José الاسم 李 \u00e9 \"x\" 😀"`), "", "201"},
-			{"NUL in a field's name", with(`"user\u0000Name":"a"`), "", "201"},
-			{"NUL in an ignored field", with(`"colour":["\u0000"]`), "", "201"},
+			{"a body above 1 MiB", OneMiB(Card) + " ", "", "413 payload_too_large invalid_request_error"},
+			{"NUL in a value", With(`"userName":"a\u0000b"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"a terminal's escape", With(`"userName":"a\u001b[2Kb"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"a terminal's escape in 8 bits", With("\"merchantOrderId\":\"a\u009b2K\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"text that is turned", With("\"merchantOrderId\":\"100\u202e001\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"text that is turned by an escape", With(`"merchantOrderId":"100\u202e001"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"text that stands apart", With(`"userName":"\u2066a"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"a mark of direction", With(`"userName":"a\u200f"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"two lines", With(`"merchantOrderId":"a\nstatus paid"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"two lines of Unicode", With("\"merchantOrderId\":\"a\u2028b\""), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"a tab", With(`"userName":"a\tb"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"other scripts", With(`"userName":"José الاسم 李 \u00e9 \"x\" 😀"`), "", "201"},
+			{"NUL in a field's name", With(`"user\u0000Name":"a"`), "", "201"},
+			{"NUL in an ignored field", With(`"colour":["\u0000"]`), "", "201"},
 
 			// The amount.
 			{"no amount", `{"paymentMethodId":"sbx_card"}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
@@ -83,37 +83,37 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"an unknown method", `{"amount":25.5,"paymentMethodId":"9999"}`, "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
 			{"an unknown test method", `{"amount":25.5,"paymentMethodId":"sbx_gold"}`, "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
 			{"an unknown slug", `{"amount":25.5,"paymentMethod":"gold"}`, "", "400 unsupported_method invalid_request_error param=paymentMethod"},
-			{"an unknown country", with(`"country":"xx"`), "", "400 invalid_request invalid_request_error param=country issues=country"},
-			{"a country's name", with(`"country":"Brazil"`), "", "400 invalid_request invalid_request_error param=country issues=country"},
+			{"an unknown country", With(`"country":"xx"`), "", "400 invalid_request invalid_request_error param=country issues=country"},
+			{"a country's name", With(`"country":"Brazil"`), "", "400 invalid_request invalid_request_error param=country issues=country"},
 			{"pix without a document", `{"amount":25.5,"paymentMethodId":"sbx_pix"}`, "", "400 missing_field invalid_request_error param=documentId"},
 			{"pix with a blank document", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"  "}`, "", "400 missing_field invalid_request_error param=documentId"},
 			{"spei without a document", `{"amount":25.5,"paymentMethodId":"sbx_spei"}`, "", "400 missing_field invalid_request_error param=documentId"},
 
 			// Lengths and forms.
-			{"an email of 255 characters", with(`"userEmail":"` + strings.Repeat("a", 255-len("@b.example")) + `@b.example"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
-			{"no email address", with(`"userEmail":"ana"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
-			{"an email address with a name", with(`"userEmail":"Ana <ana@b.example>"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
-			{"a name of 121 characters", with(`"userName":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"an order id of 121 characters", with(`"merchantOrderId":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"a document of 41 characters", with(`"documentId":"` + long(41) + `"`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
-			{"no IP address", with(`"userIp":"localhost"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
-			{"a script to return to", with(`"returnUrl":"javascript:alert(1)"`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
-			{"a path to return to", with(`"returnUrl":"/thanks"`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
+			{"an email of 255 characters", With(`"userEmail":"` + strings.Repeat("a", 255-len("@b.example")) + `@b.example"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"no email address", With(`"userEmail":"ana"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"an email address with a name", With(`"userEmail":"Ana <ana@b.example>"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"a name of 121 characters", With(`"userName":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"an order id of 121 characters", With(`"merchantOrderId":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"a document of 41 characters", With(`"documentId":"` + long(41) + `"`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
+			{"no IP address", With(`"userIp":"localhost"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
+			{"a script to return to", With(`"returnUrl":"javascript:alert(1)"`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
+			{"a path to return to", With(`"returnUrl":"/thanks"`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
 
 			// Wrong types.
 			{"method as a number", `{"amount":1,"paymentMethodId":1001}`, "", "400 invalid_request invalid_request_error param=paymentMethodId issues=paymentMethodId"},
-			{"slug as a number", with(`"paymentMethod":5`), "", "400 invalid_request invalid_request_error param=paymentMethod issues=paymentMethod"},
-			{"country as a number", with(`"country":76`), "", "400 invalid_request invalid_request_error param=country issues=country"},
-			{"email as a list", with(`"userEmail":["a@b.example"]`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
-			{"name as an object", with(`"userName":{}`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
-			{"IP with a zone, which is any text", with(`"userIp":"fe80::1%\u001b[2K<script>"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
-			{"IP as a number", with(`"userIp":127`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
-			{"document as a number", with(`"documentId":52998224725`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
-			{"order id as a number", with(`"merchantOrderId":7`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
-			{"hostedCheckout as text", with(`"hostedCheckout":"true"`), "", "400 invalid_request invalid_request_error param=hostedCheckout issues=hostedCheckout"},
-			{"returnUrl as true", with(`"returnUrl":true`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
-			{"merchantId as a number", with(`"merchantId":1`), "", "400 invalid_request invalid_request_error param=merchantId issues=merchantId"},
-			{"shopId as a number", with(`"shopId":1`), "", "400 invalid_request invalid_request_error param=shopId issues=shopId"},
+			{"slug as a number", With(`"paymentMethod":5`), "", "400 invalid_request invalid_request_error param=paymentMethod issues=paymentMethod"},
+			{"country as a number", With(`"country":76`), "", "400 invalid_request invalid_request_error param=country issues=country"},
+			{"email as a list", With(`"userEmail":["a@b.example"]`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"name as an object", With(`"userName":{}`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"IP with a zone, which is any text", With(`"userIp":"fe80::1%\u001b[2K<script>"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
+			{"IP as a number", With(`"userIp":127`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},
+			{"document as a number", With(`"documentId":52998224725`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
+			{"order id as a number", With(`"merchantOrderId":7`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
+			{"hostedCheckout as text", With(`"hostedCheckout":"true"`), "", "400 invalid_request invalid_request_error param=hostedCheckout issues=hostedCheckout"},
+			{"returnUrl as true", With(`"returnUrl":true`), "", "400 invalid_request invalid_request_error param=returnUrl issues=returnUrl"},
+			{"merchantId as a number", With(`"merchantId":1`), "", "400 invalid_request invalid_request_error param=merchantId issues=merchantId"},
+			{"shopId as a number", With(`"shopId":1`), "", "400 invalid_request invalid_request_error param=shopId issues=shopId"},
 
 			// Several at once.
 			{"nothing", `{}`, "", "400 invalid_request invalid_request_error param=amount issues=amount,paymentMethodId missing=amount,paymentMethodId"},
@@ -122,54 +122,54 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 					"issues=shopId,userName,Sandbox-Simulate,amount,paymentMethodId,country,userEmail,userIp,returnUrl missing=paymentMethodId"},
 
 			// Who may.
-			{"another merchant's shop", with(`"shopId":"` + stranger.Shop.ID + `"`), "", "403 forbidden permission_error param=shopId"},
-			{"an unknown shop", with(`"shopId":"shp_1"`), "", "403 forbidden permission_error param=shopId"},
-			{"another merchant", with(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden permission_error param=merchantId"},
+			{"another merchant's shop", With(`"shopId":"` + stranger.Shop.ID + `"`), "", "403 forbidden permission_error param=shopId"},
+			{"an unknown shop", With(`"shopId":"shp_1"`), "", "403 forbidden permission_error param=shopId"},
+			{"another merchant", With(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden permission_error param=merchantId"},
 
 			// Headers.
-			{"an unknown version", card, "Service-Version: 2020-01-01", "400 invalid_request invalid_request_error param=Service-Version"},
-			{"an unknown simulation", card, "Sandbox-Simulate: refunded", "400 invalid_request invalid_request_error param=Sandbox-Simulate issues=Sandbox-Simulate"},
-			{"a key of 256 characters", card, "Idempotency-Key: " + strings.Repeat("k", 256), "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
-			{"a key with a tab", card, "Idempotency-Key: a\tb", "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
-			{"a key beyond ASCII", card, "Idempotency-Key: ñ", "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
+			{"an unknown version", Card, "Service-Version: 2020-01-01", "400 invalid_request invalid_request_error param=Service-Version"},
+			{"an unknown simulation", Card, "Sandbox-Simulate: refunded", "400 invalid_request invalid_request_error param=Sandbox-Simulate issues=Sandbox-Simulate"},
+			{"a key of 256 characters", Card, "Idempotency-Key: " + strings.Repeat("k", 256), "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
+			{"a key with a tab", Card, "Idempotency-Key: a\tb", "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
+			{"a key beyond ASCII", Card, "Idempotency-Key: ñ", "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var header []string
 				if c.header != "" {
 					header = append(header, c.header)
 				}
-				r := o.post(t, "/payments", c.body, header...)
-				r.refused(t, c.want)
+				r := o.Post(t, "/payments", c.body, header...)
+				r.Refused(t, c.want)
 				before := total
-				if total = o.total(t, nil); r.status >= 400 && total != before {
+				if total = o.Total(t, nil); r.Status >= 400 && total != before {
 					t.Errorf("%s payments were left, want %s: %s", total, before, r)
 				}
 			})
 		}
-		if n := stranger.total(t, nil); n != "0" {
+		if n := stranger.Total(t, nil); n != "0" {
 			t.Errorf("the other merchant has %s payments", n)
 		}
 	})
 }
 
 func TestLimitsAreTold(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for amount, bound := range map[string]string{"0.54": "min", "544.96": "max"} {
-			r := o.post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_cash"}`)
-			r.is(t, http.StatusUnprocessableEntity, `{"error":{"code":"amount_out_of_limits","type":"invalid_request_error","message":"<text>","param":"amount",
+			r := o.Post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_cash"}`)
+			r.Is(t, http.StatusUnprocessableEntity, `{"error":{"code":"amount_out_of_limits","type":"invalid_request_error","message":"<text>","param":"amount",
 				"requestId":"<req>","details":{"helpUrl":"<url>","limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"`+bound+`"}}}`)
 		}
 	})
 }
 
 func TestProductionRefusesTheSandbox(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		live := o.live()
-		pix := live.method(t, "BRA", "pix")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		live := o.Production()
+		pix := live.Method(t, "BRA", "pix")
 		for _, c := range []struct{ name, body, header, want string }{
-			{"a test method", card, "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
+			{"a test method", Card, "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
 			{"a simulation", `{"amount":25.5,"paymentMethodId":"` + pix + `","documentId":"1"}`, "Sandbox-Simulate: paid",
 				"400 production_key_refused invalid_request_error param=Sandbox-Simulate"},
 			{"a country without the method", `{"amount":25.5,"paymentMethodId":"` + pix + `","documentId":"1","country":"MX"}`, "",
@@ -180,30 +180,30 @@ func TestProductionRefusesTheSandbox(t *testing.T) {
 			if c.header != "" {
 				header = append(header, c.header)
 			}
-			live.post(t, "/payments", c.body, header...).refused(t, c.want)
-			if n := live.total(t, nil); n != "0" {
+			live.Post(t, "/payments", c.body, header...).Refused(t, c.want)
+			if n := live.Total(t, nil); n != "0" {
 				t.Errorf("%s left %s payments", c.name, n)
 			}
 		}
 		// No provider serves production here. The payment failed, and says so.
-		r := live.post(t, "/payments", `{"amount":25.5,"paymentMethodId":"`+pix+`","documentId":"1"}`)
-		r.refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
-		id := r.text(t, "error.details.transactionId")
-		if got := live.status(t, id); got != "failed" {
+		r := live.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"`+pix+`","documentId":"1"}`)
+		r.Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
+		id := r.Text(t, "error.details.transactionId")
+		if got := live.Status(t, id); got != "failed" {
 			t.Errorf("the payment that no provider took is %s, want failed", got)
 		}
-		live.simulate(t, id, "paid").refused(t, "400 production_key_refused invalid_request_error")
-		o.simulate(t, id, "paid").refused(t, "404 transaction_not_found invalid_request_error")
-		o.get(t, "/payments/"+id).refused(t, "404 transaction_not_found invalid_request_error")
-		if live.total(t, nil) != "1" || o.total(t, nil) != "0" {
-			t.Errorf("production has %s payments and the sandbox %s, want 1 and 0", live.total(t, nil), o.total(t, nil))
+		live.Simulate(t, id, "paid").Refused(t, "400 production_key_refused invalid_request_error")
+		o.Simulate(t, id, "paid").Refused(t, "404 transaction_not_found invalid_request_error")
+		o.Get(t, "/payments/"+id).Refused(t, "404 transaction_not_found invalid_request_error")
+		if live.Total(t, nil) != "1" || o.Total(t, nil) != "0" {
+			t.Errorf("production has %s payments and the sandbox %s, want 1 and 0", live.Total(t, nil), o.Total(t, nil))
 		}
 	})
 }
 
 // method finds a production method's id.
-func (o shop) method(t *testing.T, country, slug string) string {
+func (o Client) Method(t *testing.T, country, slug string) string {
 	t.Helper()
-	r := o.get(t, "/payment-methods?country="+country+"&method="+slug).want(t, http.StatusOK)
-	return r.text(t, "methods.0.paymentMethodId")
+	r := o.Get(t, "/payment-methods?country="+country+"&method="+slug).Want(t, http.StatusOK)
+	return r.Text(t, "methods.0.paymentMethodId")
 }

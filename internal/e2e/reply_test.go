@@ -10,25 +10,25 @@ import (
 	"testing"
 )
 
-// reply is what came back for a request.
-type reply struct {
-	request request
-	status  int
-	header  http.Header
-	body    []byte
+// Reply is what came back for a request.
+type Reply struct {
+	request Request
+	Status  int
+	Header  http.Header
+	Body    []byte
 }
 
 // String is what a failing test prints: the request and the reply.
-func (r reply) String() string {
+func (r Reply) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n> %s %s", r.request.method, clip(r.request.path))
-	for name, values := range r.request.header {
+	fmt.Fprintf(&b, "\n> %s %s", r.request.Method, clip(r.request.Path))
+	for name, values := range r.request.Header {
 		fmt.Fprintf(&b, "\n> %s: %s", name, clip(strings.Join(values, ", ")))
 	}
-	if r.request.body != "" {
-		fmt.Fprintf(&b, "\n> %s", clip(r.request.body))
+	if r.request.Body != "" {
+		fmt.Fprintf(&b, "\n> %s", clip(r.request.Body))
 	}
-	fmt.Fprintf(&b, "\n< %d %s\n< %s", r.status, r.header.Get("X-Request-Id"), clip(string(r.body)))
+	fmt.Fprintf(&b, "\n< %d %s\n< %s", r.Status, r.Header.Get("X-Request-Id"), clip(string(r.Body)))
 	return b.String()
 }
 
@@ -41,65 +41,65 @@ func clip(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", s[:enough], len(s))
 }
 
-// want ends the test unless the reply has the status.
-func (r reply) want(t *testing.T, status int) reply {
+// Want ends the test unless the reply has the status.
+func (r Reply) Want(t *testing.T, status int) Reply {
 	t.Helper()
-	if r.status != status {
+	if r.Status != status {
 		t.Fatalf("want %d, got %s", status, r)
 	}
 	return r
 }
 
-// is fails the test unless the reply has the status and a body like the
+// Is fails the test unless the reply has the status and a body like the
 // pattern (see compare).
-func (r reply) is(t *testing.T, status int, pattern string) {
+func (r Reply) Is(t *testing.T, status int, pattern string) {
 	t.Helper()
-	if r.status != status {
+	if r.Status != status {
 		t.Errorf("want %d, got %s", status, r)
 		return
 	}
-	for _, difference := range compare("", decode(t, []byte(pattern)), decode(t, r.body)) {
+	for _, difference := range Compare("", Decode(t, []byte(pattern)), Decode(t, r.Body)) {
 		t.Errorf("%s: %s", difference, r)
 	}
 }
 
-// refused fails the test unless the reply is the error that want tells as
+// Refused fails the test unless the reply is the error that want tells as
 // problem does.
-func (r reply) refused(t *testing.T, want string) {
+func (r Reply) Refused(t *testing.T, want string) {
 	t.Helper()
-	if got := r.problem(t); got != want {
+	if got := r.Problem(t); got != want {
 		t.Errorf("got  %s\nwant %s\nfor %s", got, want, r)
 	}
 }
 
 // tells fails the test unless a part of the reply is as a JSON text says.
-func (r reply) tells(t *testing.T, path, want string) {
+func (r Reply) Tells(t *testing.T, path, want string) {
 	t.Helper()
-	got, _ := r.at(t, path)
-	for _, difference := range compare(path, decode(t, []byte(want)), got) {
+	got, _ := r.At(t, path)
+	for _, difference := range Compare(path, Decode(t, []byte(want)), got) {
 		t.Errorf("%s: %s", difference, r)
 	}
 }
 
-// problem tells an error in one line: status, code, type, and what there is of
+// Problem tells an error in one line: status, code, type, and what there is of
 // param, decline, issues, missing, reason, from and action.
-func (r reply) problem(t *testing.T) string {
+func (r Reply) Problem(t *testing.T) string {
 	t.Helper()
-	if r.status < 400 {
-		return strconv.Itoa(r.status)
+	if r.Status < 400 {
+		return strconv.Itoa(r.Status)
 	}
-	parts := []string{strconv.Itoa(r.status), r.text(t, "error.code"), r.text(t, "error.type")}
-	if r.text(t, "error.message") == "" {
+	parts := []string{strconv.Itoa(r.Status), r.Text(t, "error.code"), r.Text(t, "error.type")}
+	if r.Text(t, "error.message") == "" {
 		parts = append(parts, "WITHOUT A MESSAGE")
 	}
 	for _, field := range []struct{ name, path string }{
 		{"param", "error.param"}, {"decline", "error.decline_code"},
 	} {
-		if v, ok := r.at(t, field.path); ok {
+		if v, ok := r.At(t, field.path); ok {
 			parts = append(parts, field.name+"="+fmt.Sprint(v))
 		}
 	}
-	details, _ := r.at(t, "error.details")
+	details, _ := r.At(t, "error.details")
 	d, _ := details.(map[string]any)
 	if issues, ok := d["issues"].([]any); ok {
 		var paths []string
@@ -124,12 +124,12 @@ func (r reply) problem(t *testing.T) string {
 }
 
 // at returns the value at a dotted path such as data.0.id.
-func (r reply) at(t *testing.T, path string) (any, bool) {
+func (r Reply) At(t *testing.T, path string) (any, bool) {
 	t.Helper()
-	return at(decode(t, r.body), path)
+	return At(Decode(t, r.Body), path)
 }
 
-func at(v any, path string) (any, bool) {
+func At(v any, path string) (any, bool) {
 	for part := range strings.SplitSeq(path, ".") {
 		switch t := v.(type) {
 		case map[string]any:
@@ -153,17 +153,17 @@ func at(v any, path string) (any, bool) {
 
 // text returns the value at a path as text; it ends the test where there is
 // none.
-func (r reply) text(t *testing.T, path string) string {
+func (r Reply) Text(t *testing.T, path string) string {
 	t.Helper()
-	v, ok := r.at(t, path)
+	v, ok := r.At(t, path)
 	if !ok {
 		t.Fatalf("nothing at %s: %s", path, r)
 	}
 	return fmt.Sprint(v)
 }
 
-// decode reads JSON with its numbers as they are written.
-func decode(t *testing.T, text []byte) any {
+// Decode reads JSON with its numbers as they are written.
+func Decode(t *testing.T, text []byte) any {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -14,10 +14,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// file downloads one that must be there.
-func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
+// ReportFile downloads one that must be there.
+func ReportFile(t *testing.T, o Client, path string) (http.Header, []byte) {
 	t.Helper()
-	status, header, body := o.download(t, path)
+	status, header, body := Download(t, o, path)
 	if status != http.StatusOK {
 		t.Fatalf("GET %s: %d: %s", path, status, body)
 	}
@@ -25,21 +25,21 @@ func (o shop) file(t *testing.T, path string) (http.Header, []byte) {
 }
 
 func TestSettlementReportsAgree(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		merchant, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
 			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: tenant.Standard, Language: tenant.Spanish, RefundFees: tenant.FeesReturned,
 		})
-		must(t, err)
-		o := shop{Onboarded: merchant, service: s, credential: merchant.Sandbox.Secret}
-		card := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=cmd|' /C calc'!A0"}`)
-		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"Ñandú, \"dos\"; líneas"}`)
-		o.simulate(t, pix, "paid").want(t, http.StatusOK)
-		o.simulate(t, pix, "refunded").want(t, http.StatusOK)
-		o.forward(t, "48h")
-		id := o.closed(t, 1).text(t, "data.0.id")
+		Must(t, err)
+		o := Client{Onboarded: merchant, Instance: s, Credential: merchant.Sandbox.Secret}
+		card := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=cmd|' /C calc'!A0"}`)
+		pix := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"Ñandú, \"dos\"; líneas"}`)
+		o.Simulate(t, pix, "paid").Want(t, http.StatusOK)
+		o.Simulate(t, pix, "refunded").Want(t, http.StatusOK)
+		MoveTestClock(t, o, "48h")
+		id := ClosedSettlements(t, o, 1).Text(t, "data.0.id")
 		path := "/settlements/" + id
 
-		lines := o.get(t, path+"/transactions").want(t, http.StatusOK)
+		lines := o.Get(t, path+"/transactions").Want(t, http.StatusOK)
 		for i, want := range []string{
 			fmt.Sprintf(`{"number":1,"type":"charge","transactionId":%q,"claimId":null,"merchantOrderId":"=cmd|' /C calc'!A0","amountLocal":100,
 				"currencyLocal":"USD","amount":100,"fees":{"platform":1.2,"provider":3.29,"network":0,"total":4.49},"chargebackFee":0,"reserve":5,
@@ -54,33 +54,33 @@ func TestSettlementReportsAgree(t *testing.T) {
 				"currencyLocal":"BRL","amount":-50,"fees":{"platform":-0.6,"provider":-0.5,"network":0,"total":-1.1},"chargebackFee":0,"reserve":0,
 				"adjustment":0,"netAmount":-48.9,"createdAt":"<time>"}`, pix),
 		} {
-			got, _ := lines.at(t, fmt.Sprintf("data.%d", i))
-			for _, difference := range compare(fmt.Sprintf("line %d", i+1), decode(t, []byte(want)), got) {
+			got, _ := lines.At(t, fmt.Sprintf("data.%d", i))
+			for _, difference := range Compare(fmt.Sprintf("line %d", i+1), Decode(t, []byte(want)), got) {
 				t.Errorf("%s: %s", difference, lines)
 			}
 		}
-		page := o.get(t, path+"/transactions?limit=1&offset=3").want(t, http.StatusOK)
-		if page.text(t, "data.0.number") != "4" || page.text(t, "pagination.total") != "4" || page.text(t, "pagination.pages") != "4" {
+		page := o.Get(t, path+"/transactions?limit=1&offset=3").Want(t, http.StatusOK)
+		if page.Text(t, "data.0.number") != "4" || page.Text(t, "pagination.total") != "4" || page.Text(t, "pagination.pages") != "4" {
 			t.Errorf("the fourth line is not on the fourth page: %s", page)
 		}
 
 		// JSON says the same again.
-		header, text := o.file(t, path+"/report?format=json")
-		whole, _ := decode(t, text).(map[string]any)
-		for _, difference := range compare("settlement", decode(t, o.get(t, path).body), whole["settlement"]) {
+		header, text := ReportFile(t, o, path+"/report?format=json")
+		whole, _ := Decode(t, text).(map[string]any)
+		for _, difference := range Compare("settlement", Decode(t, o.Get(t, path).Body), whole["settlement"]) {
 			t.Errorf("the JSON report: %s", difference)
 		}
-		rows, _ := lines.at(t, "data")
-		for _, difference := range compare("transactions", rows, whole["transactions"]) {
+		rows, _ := lines.At(t, "data")
+		for _, difference := range Compare("transactions", rows, whole["transactions"]) {
 			t.Errorf("the JSON report: %s", difference)
 		}
-		must(t, s.spec.follow(text, "paths", "/settlements/{id}/report", "get", "responses", "200", "content", "application/json", "schema"))
+		Must(t, s.Spec.Follow(text, "paths", "/settlements/{id}/report", "get", "responses", "200", "content", "application/json", "schema"))
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `application/json attachment; filename="`+id+`.json"` {
 			t.Errorf("the JSON report is %s", got)
 		}
 
 		// CSV is in the merchant's language, adds up, and runs nothing.
-		header, text = o.file(t, path+"/report?format=csv")
+		header, text = ReportFile(t, o, path+"/report?format=csv")
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="`+id+`.csv"` {
 			t.Errorf("the CSV report is %s", got)
 		}
@@ -91,7 +91,7 @@ func TestSettlementReportsAgree(t *testing.T) {
 		net := money.New(0, money.USD)
 		for _, row := range table[1:] {
 			amount, err := money.Parse(row[15], money.USD)
-			must(t, err)
+			Must(t, err)
 			net = net.Add(amount)
 		}
 		if net.Decimal() != "90.51" || table[1][4] != "'=cmd|' /C calc'!A0" || table[2][4] != "Ñandú, \"dos\"; líneas" {
@@ -99,111 +99,111 @@ func TestSettlementReportsAgree(t *testing.T) {
 		}
 
 		// The PDF is one file for good, and what comes without a format.
-		header, pdf := o.file(t, path+"/report?format=pdf")
+		header, pdf := ReportFile(t, o, path+"/report?format=pdf")
 		if header.Get("Content-Type") != "application/pdf" || header.Get("Content-Disposition") != `attachment; filename="`+id+`.pdf"` || !bytes.HasPrefix(pdf, []byte("%PDF-")) {
 			t.Errorf("the receipt is %v of %d bytes", header, len(pdf))
 		}
-		s.clock.advance(time.Hour)
-		if _, again := o.file(t, path+"/report"); !bytes.Equal(pdf, again) {
+		s.Clock.Advance(time.Hour)
+		if _, again := ReportFile(t, o, path+"/report"); !bytes.Equal(pdf, again) {
 			t.Error("the receipt is another an hour later")
 		}
 	})
 }
 
 func TestSettlementsAreTheirMerchantsAlone(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "48h")
-		id := o.closed(t, 1).text(t, "data.0.id")
-		for name, other := range map[string]shop{"another merchant": s.shop(t), "production": o.live()} {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "48h")
+		id := ClosedSettlements(t, o, 1).Text(t, "data.0.id")
+		for name, other := range map[string]Client{"another merchant": s.NewShop(t), "production": o.Production()} {
 			for _, path := range []string{"", "/transactions", "/report?format=csv", "/report?format=pdf", "/report?format=json"} {
-				r := other.get(t, "/settlements/"+id+path)
-				if got := r.problem(t); got != "404 settlement_not_found invalid_request_error" {
+				r := other.Get(t, "/settlements/"+id+path)
+				if got := r.Problem(t); got != "404 settlement_not_found invalid_request_error" {
 					t.Errorf("%s gets %s: %s", name, got, r)
 				}
 			}
-			if got := other.get(t, "/settlements").text(t, "pagination.total"); got != "0" {
+			if got := other.Get(t, "/settlements").Text(t, "pagination.total"); got != "0" {
 				t.Errorf("%s sees %s settlements", name, got)
 			}
 		}
-		o.whole(t, false).get(t, "/settlements/"+id).want(t, http.StatusOK) // the merchant's, like its balance
+		o.Whole(t, false).Get(t, "/settlements/"+id).Want(t, http.StatusOK) // the merchant's, like its balance
 		for _, path := range []string{"/settlements/STL-NOBODY", "/settlements/%00", "/settlements/TXN-1/transactions", "/settlements/x/report"} {
-			o.get(t, path).refused(t, "404 settlement_not_found invalid_request_error")
+			o.Get(t, path).Refused(t, "404 settlement_not_found invalid_request_error")
 		}
-		o.as(o.Sandbox.Publishable).get(t, "/settlements").refused(t, "403 key_kind_not_allowed permission_error")
+		o.As(o.Sandbox.Publishable).Get(t, "/settlements").Refused(t, "403 key_kind_not_allowed permission_error")
 		for query, want := range map[string]string{
 			"status=gone": "400 invalid_request invalid_request_error param=status issues=status",
 			"from=soon":   "400 invalid_request invalid_request_error param=from issues=from",
 			"to=x&from=y": "400 invalid_request invalid_request_error param=from issues=from,to",
 			"limit=x":     "400 invalid_request invalid_request_error param=limit issues=limit",
 		} {
-			o.get(t, "/settlements?"+query).refused(t, want)
+			o.Get(t, "/settlements?"+query).Refused(t, want)
 		}
-		o.get(t, "/settlements/"+id+"/report?format=xls").refused(t, "400 invalid_request invalid_request_error param=format issues=format")
+		o.Get(t, "/settlements/"+id+"/report?format=xls").Refused(t, "400 invalid_request invalid_request_error param=format issues=format")
 
 		// Filters and pages.
-		created := o.get(t, "/settlements/"+id).text(t, "createdAt")
+		created := o.Get(t, "/settlements/"+id).Text(t, "createdAt")
 		for query, want := range map[string]string{
 			"": "2", "status=closed": "1", "status=open": "1", "status=paid": "0",
 			"from=" + created: "2", "to=" + created: "0", "from=2099-01-01": "0", "from=" + created[:10] + "&to=2099-01-01": "2",
 		} {
-			r := o.get(t, "/settlements?limit=1&"+query).want(t, http.StatusOK)
-			if got := r.text(t, "pagination.total"); got != want {
+			r := o.Get(t, "/settlements?limit=1&"+query).Want(t, http.StatusOK)
+			if got := r.Text(t, "pagination.total"); got != want {
 				t.Errorf("%q selects %s, want %s: %s", query, got, want, r)
 			}
 		}
-		newest := o.get(t, "/settlements?limit=1").want(t, http.StatusOK)
-		if older := o.get(t, "/settlements?limit=1&offset=1"); newest.text(t, "data.0.status") != "open" || older.text(t, "data.0.id") != id {
+		newest := o.Get(t, "/settlements?limit=1").Want(t, http.StatusOK)
+		if older := o.Get(t, "/settlements?limit=1&offset=1"); newest.Text(t, "data.0.status") != "open" || older.Text(t, "data.0.id") != id {
 			t.Errorf("want the newest first: %s %s", newest, older)
 		}
 	})
 }
 
 func TestSettlementIsPaidOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
-		payment := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		var open string
-		o.settle(t, "one is open", func() bool {
-			r := o.get(t, "/settlements")
-			if r.text(t, "pagination.total") != "1" {
+		o.Settle(t, "one is open", func() bool {
+			r := o.Get(t, "/settlements")
+			if r.Text(t, "pagination.total") != "1" {
 				return false
 			}
-			open = r.text(t, "data.0.id")
+			open = r.Text(t, "data.0.id")
 			return true
 		})
-		simulate := func(by shop, id, action string) reply {
-			return by.post(t, "/settlements/"+id+"/simulate", `{"action":"`+action+`"}`)
+		simulate := func(by Client, id, action string) Reply {
+			return by.Post(t, "/settlements/"+id+"/simulate", `{"action":"`+action+`"}`)
 		}
-		simulate(o, open, "paid").refused(t, "409 conflict_state conflict_error from=open action=paid")
-		o.forward(t, "48h")
-		o.closed(t, 1)
-		simulate(o, open, "closed").refused(t, "400 invalid_request invalid_request_error param=action issues=action")
-		simulate(s.shop(t), open, "paid").refused(t, "404 settlement_not_found invalid_request_error")
-		simulate(o.live(), open, "paid").refused(t, "400 production_key_refused invalid_request_error")
-		before := o.get(t, "/me").text(t, "balance.available")
-		paid := simulate(o, open, "paid").want(t, http.StatusOK)
-		if paid.text(t, "status") != "paid" || paid.text(t, "paidAt") == "<nil>" {
+		simulate(o, open, "paid").Refused(t, "409 conflict_state conflict_error from=open action=paid")
+		MoveTestClock(t, o, "48h")
+		ClosedSettlements(t, o, 1)
+		simulate(o, open, "closed").Refused(t, "400 invalid_request invalid_request_error param=action issues=action")
+		simulate(s.NewShop(t), open, "paid").Refused(t, "404 settlement_not_found invalid_request_error")
+		simulate(o.Production(), open, "paid").Refused(t, "400 production_key_refused invalid_request_error")
+		before := o.Get(t, "/me").Text(t, "balance.available")
+		paid := simulate(o, open, "paid").Want(t, http.StatusOK)
+		if paid.Text(t, "status") != "paid" || paid.Text(t, "paidAt") == "<nil>" {
 			t.Errorf("want it paid: %s", paid)
 		}
-		simulate(o, open, "paid").refused(t, "409 settlement_already_paid conflict_error")
+		simulate(o, open, "paid").Refused(t, "409 settlement_already_paid conflict_error")
 		if _, err := s.App.Settlements.PaySettlement(ctx, open); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
 			t.Errorf("the operator pays again: %v", err)
 		}
-		if after := o.get(t, "/me").text(t, "balance.available"); after != before {
+		if after := o.Get(t, "/me").Text(t, "balance.available"); after != before {
 			t.Errorf("available was %s and is %s: a confirmed payout moves no money", before, after)
 		}
-		if got := o.get(t, "/payments/"+payment).text(t, "settlement.status"); got != "paid" {
+		if got := o.Get(t, "/payments/"+payment).Text(t, "settlement.status"); got != "paid" {
 			t.Errorf("the payment's settlement is %s, want paid", got)
 		}
-		o.simulate(t, payment, "refunded").want(t, http.StatusOK)
-		eventually(t, "the refund is told with the settlement as it is", func() bool {
-			for _, d := range endpoint.deliveries() {
-				if d.text("type") == "payment.refunded" {
-					return d.text("data.object.settlement.status") == "paid"
+		o.Simulate(t, payment, "refunded").Want(t, http.StatusOK)
+		Eventually(t, "the refund is told with the settlement as it is", func() bool {
+			for _, d := range endpoint.Deliveries() {
+				if d.Text("type") == "payment.refunded" {
+					return d.Text("data.object.settlement.status") == "paid"
 				}
 			}
 			return false

@@ -15,57 +15,57 @@ import (
 )
 
 // priced gives accounts a price each.
-func (s *service) priced(t *testing.T, prices map[string]string) {
+func priced(t *testing.T, s *Instance, prices map[string]string) {
 	t.Helper()
 	for id, text := range prices {
 		fee, err := money.ParseFee(text)
-		must(t, err)
+		Must(t, err)
 		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a acquirer.Account) (acquirer.Account, error) {
 			a.Terms = []acquirer.RailTerms{{Fee: &fee}}
 			return a, nil
 		})
-		must(t, err)
+		Must(t, err)
 	}
 }
 
 // replays runs what was paid since through rules, nil for those in force.
-func (s *service) replays(t *testing.T, since time.Time, rules *routing.Rules, more ...func(*acquiring.PastRoutes)) acquiring.Rerouted {
+func replays(t *testing.T, s *Instance, since time.Time, rules *routing.Rules, more ...func(*acquiring.PastRoutes)) acquiring.Rerouted {
 	t.Helper()
-	o := acquiring.PastRoutes{Since: since, Until: s.clock.now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
+	o := acquiring.PastRoutes{Since: since, Until: s.Clock.Now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
 	for _, change := range more {
 		change(&o)
 	}
 	done, err := s.App.Rules.Replay(ctx, o)
-	must(t, err)
+	Must(t, err)
 	return done
 }
 
 // Eight payments of 10 USD by pix, counted by hand: bank-1 is first and asks 3 %,
 // bank-2 asks 1 %.
 func TestReplayOfRealPayments(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		s.clock.freeze()
-		since := s.clock.now()
-		live := s.shop(t).live()
-		banks := s.banks(t, 2)
-		s.priced(t, map[string]string{"bank-1": "3%", "bank-2": "1%"})
+	Plainly(t, func(t *testing.T, s *Instance) {
+		s.Clock.Freeze()
+		since := s.Clock.Now()
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 2)
+		priced(t, s, map[string]string{"bank-1": "3%", "bank-2": "1%"})
 		banks[1].Next("paid")
-		order := live.pix(t)
+		order := live.PixOrder(t)
 		ids := map[string]string{}
 		for i, answer := range []string{"paid", "paid", "paid", "paid", "soft", "soft", "declined", "open"} {
-			s.clock.advance(time.Minute)
+			s.Clock.Advance(time.Minute)
 			banks[0].Next(answer)
-			_, e := live.tried(t, order)
+			_, e := triedAt(t, live, order)
 			ids[e.Payment.ID] = fmt.Sprint(i, e.Payment.Attempts[0].Provider)
 		}
-		live.post(t, "/payments", card) // refused: nobody serves it, which is no payment by pix
-		s.shop(t).post(t, "/payments", order).want(t, http.StatusCreated)
+		live.Post(t, "/payments", Card) // refused: nobody serves it, which is no payment by pix
+		s.NewShop(t).Post(t, "/payments", order).Want(t, http.StatusCreated)
 
-		same := s.replays(t, since, nil)
+		same := replays(t, s, since, nil)
 		if same.Elsewhere+same.Unexplained+same.Estimated.Payments != 0 || same.Real() != 7 || same.Replayed() != 7 || same.Cost.Was() != same.Cost.Total() {
 			t.Errorf("by the rules in force it differs: %+v", same.Report)
 		}
-		cheap := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" })
+		cheap := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" })
 		if cheap.Payments != 8 || cheap.Elsewhere != 8 || cheap.Simulated != 0 || cheap.Known.Payments != 2 || cheap.Known.Replayed != 2 || cheap.Estimated.Payments != 6 {
 			t.Errorf("by cost: %+v", cheap.Report)
 		}
@@ -83,11 +83,11 @@ func TestReplayOfRealPayments(t *testing.T) {
 				t.Errorf("an example that was not: %+v", e)
 			}
 		}
-		if again := s.replays(t, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
+		if again := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
 			t.Error("the second time it is another report")
 		}
 		// What if bank-1 were gone, or cheaper?
-		gone := s.replays(t, since, nil, func(o *acquiring.PastRoutes) {
+		gone := replays(t, s, since, nil, func(o *acquiring.PastRoutes) {
 			o.Accounts = map[string]func(acquirer.Account) (acquirer.Account, error){"bank-1": func(a acquirer.Account) (acquirer.Account, error) {
 				a.Status = acquirer.AccountDisabled
 				return a, nil
@@ -101,12 +101,12 @@ func TestReplayOfRealPayments(t *testing.T) {
 			"pix.BRA lists gone":         {Rules: &routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}}},
 			"there is no account nobody": {Accounts: map[string]func(acquirer.Account) (acquirer.Account, error){"nobody": nil}},
 		} {
-			o.Since, o.Until = since, s.clock.now()
+			o.Since, o.Until = since, s.Clock.Now()
 			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		sandbox := s.replays(t, since, nil, func(o *acquiring.PastRoutes) { o.Live = false })
+		sandbox := replays(t, s, since, nil, func(o *acquiring.PastRoutes) { o.Live = false })
 		if sandbox.Payments != 0 || sandbox.Simulated != 1 {
 			t.Errorf("of the sandbox %d were replayed, %d left out", sandbox.Payments, sandbox.Simulated)
 		}
@@ -118,31 +118,31 @@ func TestReplayOfRealPayments(t *testing.T) {
 func TestReplayRepeatsWhatWasDecided(t *testing.T) {
 	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
 		t.Run(string(order), func(t *testing.T) {
-			routed(t, string(order), func(t *testing.T, s *service) {
-				s.clock.freeze()
-				since := s.clock.now()
-				live := s.shop(t).live()
-				banks := s.banks(t, 3)
-				body := live.pix(t)
+			routed(t, string(order), func(t *testing.T, s *Instance) {
+				s.Clock.Freeze()
+				since := s.Clock.Now()
+				live := s.NewShop(t).Production()
+				banks := banks(t, s, 3)
+				body := live.PixOrder(t)
 				begun := map[string]int{}
 				for i := range 60 {
-					s.clock.advance(7 * time.Second)
+					s.Clock.Advance(7 * time.Second)
 					for j, u := range banks {
 						u.Next([]string{"open", "down", "soft", "paid", "down", "declined"}[(i/(5+3*j)+j)%6])
 					}
-					r := live.post(t, "/payments", body)
-					e, err := s.App.Providers.Explain(ctx, r.id(t))
-					must(t, err)
+					r := live.Post(t, "/payments", body)
+					e, err := s.App.Providers.Explain(ctx, paymentOf(t, r))
+					Must(t, err)
 					begun[e.Payment.Attempts[0].Provider]++
 				}
 				if len(begun) < 2 {
 					t.Errorf("payments began at %v: that proves nothing", begun)
 				}
-				r := s.replays(t, since, nil)
+				r := replays(t, s, since, nil)
 				if r.Payments != 60 || r.Unexplained != 0 || r.Elsewhere != 0 || r.Replayed() != float64(r.Real()) || r.Tries.Replayed != float64(r.Tries.Real) {
 					t.Errorf("began at %v; %d of %d not where they did: %+v", begun, r.Unexplained, r.Payments, r.Sums)
 				}
-				half := s.replays(t, since.Add(200*time.Second), nil) // circuits and scores are known from before
+				half := replays(t, s, since.Add(200*time.Second), nil) // circuits and scores are known from before
 				if half.Payments >= 60 || half.Payments < 20 || half.Unexplained != 0 {
 					t.Errorf("of the later %d payments %d began elsewhere", half.Payments, half.Unexplained)
 				}
@@ -151,11 +151,11 @@ func TestReplayRepeatsWhatWasDecided(t *testing.T) {
 	}
 }
 
-// id is of the payment that a create call made, however it ended.
-func (r reply) id(t *testing.T) string {
+// paymentOf is of the payment that a create call made, however it ended.
+func paymentOf(t *testing.T, r Reply) string {
 	t.Helper()
-	if r.status == http.StatusCreated {
-		return r.text(t, "transactionId")
+	if r.Status == http.StatusCreated {
+		return r.Text(t, "transactionId")
 	}
-	return r.text(t, "error.details.transactionId")
+	return r.Text(t, "error.details.transactionId")
 }

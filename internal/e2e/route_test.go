@@ -12,10 +12,10 @@ var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // takes reports whether some path of the document takes a method at a concrete
 // one: /kyc/init is also a /kyc/{id}.
-func (s *spec) takes(path, method string) bool {
-	for template, item := range s.paths {
+func takes(s *Spec, path, method string) bool {
+	for template, item := range s.Paths {
 		same := regexp.MustCompile("^" + placeholder.ReplaceAllString(template, `[^/]+`) + "$").MatchString(path)
-		if _, ok := at(item, strings.ToLower(method)); ok && same {
+		if _, ok := At(item, strings.ToLower(method)); ok && same {
 			return true
 		}
 	}
@@ -23,20 +23,20 @@ func (s *spec) takes(path, method string) bool {
 }
 
 func TestUnknownRoutesAndMethodsAreTold(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for _, path := range []string{"/nowhere", "/payments/TXN-1/nowhere", "/payments/TXN-1/simulate/x", "/auth", "/", "/providers", "/webhooks/wh_1/x"} {
 			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-				o.call(t, method, path, "").refused(t, "404 not_found invalid_request_error")
-				o.as("").call(t, method, path, "").refused(t, "404 not_found invalid_request_error")
+				o.Call(t, method, path, "").Refused(t, "404 not_found invalid_request_error")
+				o.As("").Call(t, method, path, "").Refused(t, "404 not_found invalid_request_error")
 			}
 		}
 		allowed := map[string]string{"/providers/sandbox-1/notifications": "POST"}
-		for template := range s.spec.paths {
+		for template := range s.Spec.Paths {
 			path := placeholder.ReplaceAllString(template, "x")
 			var methods []string
 			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-				if s.spec.takes(path, method) {
+				if takes(s.Spec, path, method) {
 					methods = append(methods, method)
 				}
 			}
@@ -47,22 +47,22 @@ func TestUnknownRoutesAndMethodsAreTold(t *testing.T) {
 				if strings.Contains(allow, method) {
 					continue
 				}
-				r := o.call(t, method, path, "")
-				r.refused(t, "405 method_not_allowed invalid_request_error")
-				if got := r.header.Get("Allow"); got != allow {
+				r := o.Call(t, method, path, "")
+				r.Refused(t, "405 method_not_allowed invalid_request_error")
+				if got := r.Header.Get("Allow"); got != allow {
 					t.Errorf("Allow is %q, want %q: %s", got, allow, r)
 				}
 			}
 		}
 		for _, path := range []string{"/api", "/api/v2/ping", "/favicon.ico"} {
-			r := s.send(t, request{method: http.MethodGet, path: path})
-			r.refused(t, "404 not_found invalid_request_error")
+			r := s.Send(t, Request{Method: http.MethodGet, Path: path})
+			r.Refused(t, "404 not_found invalid_request_error")
 		}
-		for _, e := range endpoints("TXN-1", "wh_1") {
-			r := o.call(t, e.method, e.path, e.body, "Service-Version: 2026-11-22")
-			r.refused(t, "400 invalid_request invalid_request_error param=Service-Version")
+		for _, e := range Endpoints("TXN-1", "wh_1") {
+			r := o.Call(t, e.Method, e.Path, e.Body, "Service-Version: 2026-11-22")
+			r.Refused(t, "400 invalid_request invalid_request_error param=Service-Version")
 		}
-		if n := o.total(t, nil); n != "0" {
+		if n := o.Total(t, nil); n != "0" {
 			t.Errorf("the shop has %s payments, want none", n)
 		}
 	})

@@ -18,54 +18,54 @@ import (
 )
 
 // routed runs a test on each engine against a service that orders accounts so.
-func routed(t *testing.T, order string, test func(t *testing.T, s *service)) {
+func routed(t *testing.T, order string, test func(t *testing.T, s *Instance)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
-			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 			c.Adapters, c.Routing = []provider.Adapter{providertest.Plain()}, order
 		})
-		s.rate(t, "BRL 5.4", "MXN 18.35")
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
 		test(t, s)
 	})
 }
 
-// tried makes a payment and tells where it was tried, with the explanation.
-func (o shop) tried(t *testing.T, order string) (accounts string, e acquiring.Explanation) {
+// triedAt makes a payment and tells where it was tried, with the explanation.
+func triedAt(t *testing.T, o Client, order string) (accounts string, e acquiring.Explanation) {
 	t.Helper()
-	r := o.post(t, "/payments", order)
+	r := o.Post(t, "/payments", order)
 	at := "transactionId"
-	if r.status != http.StatusCreated {
+	if r.Status != http.StatusCreated {
 		at = "error.details.transactionId"
 	}
-	e, err := o.App.Providers.Explain(ctx, r.text(t, at))
-	must(t, err)
+	e, err := o.App.Providers.Explain(ctx, r.Text(t, at))
+	Must(t, err)
 	var list []string
 	for _, a := range e.Payment.Attempts {
 		list = append(list, a.Provider)
 	}
-	if strings.Contains(string(r.body), "bank") || strings.Contains(string(r.body), "priority") {
+	if strings.Contains(string(r.Body), "bank") || strings.Contains(string(r.Body), "priority") {
 		t.Errorf("the merchant is told of the accounts: %s", r)
 	}
 	return strings.Join(list, " "), e
 }
 
 func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
-	routed(t, "", func(t *testing.T, s *service) {
-		s.clock.freeze()
+	routed(t, "", func(t *testing.T, s *Instance) {
+		s.Clock.Freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
-		live := s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
-		order := live.pix(t)
+		live := s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		order := live.PixOrder(t)
 		one.Next("down")
 		for i := range 5 {
-			if got, _ := live.tried(t, order); got != "bank-1 bank-2" {
+			if got, _ := triedAt(t, live, order); got != "bank-1 bank-2" {
 				t.Errorf("payment %d was tried at %s", i+1, got)
 			}
 		}
-		got, e := live.tried(t, order)
+		got, e := triedAt(t, live, order)
 		if got != "bank-2" || s.App.Providers.OpenCircuits() != 1 {
 			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
 		}
@@ -73,25 +73,25 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often recently") {
 			t.Errorf("the decision is explained by %q, passed over %q", a.Why, a.Passed)
 		}
-		if got := live.routable(t); got != "true 1" {
+		if got := routable(t, live); got != "true 1" {
 			t.Errorf("a rail that another account serves is routable: %s", got)
 		}
 		// The other rail of the account has a circuit of its own.
-		if got, _ := live.tried(t, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
+		if got, _ := triedAt(t, live, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.Method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
 			t.Errorf("spei was tried at %s", got)
 		}
 		two.Next("down") // then nobody works, and everybody is tried
 		for range 12 {   // more than it took well before
-			live.tried(t, order)
+			triedAt(t, live, order)
 		}
-		if got, e := live.tried(t, order); got != "bank-1 bank-2" || !strings.Contains(e.Payment.Attempts[0].Why, "all are tried") {
+		if got, e := triedAt(t, live, order); got != "bank-1 bank-2" || !strings.Contains(e.Payment.Attempts[0].Why, "all are tried") {
 			t.Errorf("with all failing it was tried at %s: %s", got, e.Payment.Attempts[0].Why)
 		}
 		one.Next("open")
 		two.Next("open")
-		s.clock.advance(6 * time.Minute)
+		s.Clock.Advance(6 * time.Minute)
 		for range 2 {
-			if got, _ := live.tried(t, order); got != "bank-1" {
+			if got, _ := triedAt(t, live, order); got != "bank-1" {
 				t.Errorf("it works again, and the payment was tried at %s", got)
 			}
 		}
@@ -100,46 +100,46 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 
 // One shop that sends documents which a provider refuses closes it to nobody.
 func TestBadInputOpensNoCircuit(t *testing.T) {
-	routed(t, "", func(t *testing.T, s *service) {
-		s.clock.freeze()
+	routed(t, "", func(t *testing.T, s *Instance) {
+		s.Clock.Freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
-		careless, other := s.shop(t).live(), s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		careless, other := s.NewShop(t).Production(), s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 		one.Next("refused")
 		for range 20 {
-			if got, _ := careless.tried(t, careless.pix(t)); got != "bank-1 bank-2" {
+			if got, _ := triedAt(t, careless, careless.PixOrder(t)); got != "bank-1 bank-2" {
 				t.Fatalf("a payment that is refused as it stands was tried at %s", got)
 			}
 		}
 		one.Next("open")
-		if got, _ := other.tried(t, other.pix(t)); got != "bank-1" || s.App.Providers.OpenCircuits() != 0 {
+		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-1" || s.App.Providers.OpenCircuits() != 0 {
 			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
 		}
 		// A provider that knows the account no more fails with every payment.
 		one.Revoke("key-1")
 		for range 5 {
-			careless.tried(t, careless.pix(t))
+			triedAt(t, careless, careless.PixOrder(t))
 		}
-		if got, _ := other.tried(t, other.pix(t)); got != "bank-2" {
+		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-2" {
 			t.Errorf("with a key that is not known any more it was tried at %s", got)
 		}
 	})
 }
 
 func TestCheapestAccountIsTriedFirst(t *testing.T) {
-	routed(t, "least_cost", func(t *testing.T, s *service) {
+	routed(t, "least_cost", func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		live := s.shop(t).live()
+		live := s.NewShop(t).Production()
 		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
 			fee, err := money.ParseFee(text)
-			must(t, err)
-			s.account(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &fee}} })
+			Must(t, err)
+			s.OpenAccount(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &fee}} })
 		}
 		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 1; return a, nil })
-		must(t, err)
+		Must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
-			got, e := live.tried(t, strings.Replace(live.pix(t), `"amount":10`, `"amount":`+amount, 1))
+			got, e := triedAt(t, live, strings.Replace(live.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
 			if why := e.Payment.Attempts[0].Why; got != want || !strings.HasPrefix(why, "by cost: it costs 0.") {
 				t.Errorf("%s USD were tried at %s: %s", amount, got, why)
 			}
@@ -148,16 +148,16 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 }
 
 func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
-	routed(t, "success_rate", func(t *testing.T, s *service) {
+	routed(t, "success_rate", func(t *testing.T, s *Instance) {
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
-		live := s.shop(t).live()
-		s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		live := s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 		one.Next("soft")
-		order := live.pix(t)
+		order := live.PixOrder(t)
 		better := 0
 		for range 10 {
-			got, e := live.tried(t, order)
+			got, e := triedAt(t, live, order)
 			if strings.HasPrefix(got, "bank-2") {
 				better++
 				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "succeeded; priority 2") {
@@ -176,26 +176,26 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 func TestChargesAreCounted(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	address := l.Addr().String()
-	must(t, l.Close())
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
-		c.FX, c.Adapters, c.Metrics = daemon.FX{StaleAfter: century, MaxAge: century}, []provider.Adapter{providertest.Plain()}, address
+	Must(t, l.Close())
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) {
+		c.FX, c.Adapters, c.Metrics = daemon.FX{StaleAfter: Century, MaxAge: Century}, []provider.Adapter{providertest.Plain()}, address
 	})
-	s.rate(t, "BRL 5.4", "MXN 18.35")
+	s.Rate(t, "BRL 5.4", "MXN 18.35")
 	one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
-	live := s.shop(t).live()
-	s.account(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-	s.account(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+	live := s.NewShop(t).Production()
+	s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+	s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
 	one.Next("down")
-	live.tried(t, live.pix(t))
+	triedAt(t, live, live.PixOrder(t))
 	one.Next("mañana")
-	live.tried(t, live.pix(t))
+	triedAt(t, live, live.PixOrder(t))
 	r, err := http.Get("http://" + address + "/metrics")
-	must(t, err)
+	Must(t, err)
 	defer r.Body.Close()
 	page, err := io.ReadAll(r.Body)
-	must(t, err)
+	Must(t, err)
 	for _, want := range []string{
 		`cascada_provider_charges_total{account="bank-1",outcome="unavailable",rail="pix.BRA"} 1`,
 		`cascada_provider_charges_total{account="bank-1",outcome="unknown",rail="pix.BRA"} 1`,
@@ -210,17 +210,17 @@ func TestChargesAreCounted(t *testing.T) {
 }
 
 func TestExplanationNamesEveryAccount(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o, other := s.shop(t), s.shop(t)
+		o, other := s.NewShop(t), s.NewShop(t)
 		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
-		s.account(t, "bank", u)
-		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
-		s.account(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
-		s.account(t, "others", u, func(n *acquiring.NewAccount) { n.Merchant = other.Merchant.ID })
-		s.account(t, "test", u, func(n *acquiring.NewAccount) { n.Live = false })
-		s.account(t, "spei", u, func(n *acquiring.NewAccount) { n.Rails = []string{"spei.MEX"} })
-		_, e := o.live().tried(t, o.pix(t))
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		s.OpenAccount(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
+		s.OpenAccount(t, "others", u, func(n *acquiring.NewAccount) { n.Merchant = other.Merchant.ID })
+		s.OpenAccount(t, "test", u, func(n *acquiring.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "spei", u, func(n *acquiring.NewAccount) { n.Rails = []string{"spei.MEX"} })
+		_, e := triedAt(t, o.Production(), o.PixOrder(t))
 		got := map[string]string{}
 		for _, v := range e.Accounts {
 			got[v.Account] = v.Verdict
@@ -240,20 +240,20 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 }
 
 // removes takes an account out of use for good.
-func (s *service) removes(t *testing.T, id string, force bool) {
+func removes(t *testing.T, s *Instance, id string, force bool) {
 	t.Helper()
 	_, err := s.App.Accounts.Remove(ctx, s.App.Self(), id, force)
-	must(t, err)
+	Must(t, err)
 }
 
 func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
+	Plainly(t, func(t *testing.T, s *Instance) {
 		u := providertest.NewUpstream(t, "key-1")
-		o := s.shop(t)
-		live := o.live()
+		o := s.NewShop(t)
+		live := o.Production()
 		terms := func(text string) []acquirer.RailTerms {
 			fee, err := money.ParseFee(text)
-			must(t, err)
+			Must(t, err)
 			return []acquirer.RailTerms{{Fee: &fee}}
 		}
 		for id, more := range map[string]func(*acquiring.NewAccount){
@@ -264,16 +264,16 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 			"first":   func(n *acquiring.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
 			"off":     func(n *acquiring.NewAccount) { n.Priority, n.Disabled = 0, true },
 		} {
-			s.account(t, id, u, more)
+			s.OpenAccount(t, id, u, more)
 		}
-		s.tries(t, 5)
+		limitTries(t, s, 5)
 		u.Next("soft")
 		tried := func(amount string) string {
 			t.Helper()
-			r := live.post(t, "/payments", strings.Replace(o.pix(t), `"amount":10`, `"amount":`+amount, 1))
-			r.refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
-			story, err := s.App.Story(ctx, r.text(t, "error.details.transactionId"))
-			must(t, err)
+			r := live.Post(t, "/payments", strings.Replace(o.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
+			r.Refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+			story, err := s.App.Story(ctx, r.Text(t, "error.details.transactionId"))
+			Must(t, err)
 			var list []string
 			for _, line := range strings.Split(story, "\n") {
 				if _, at, ok := strings.Cut(line, " at "); ok && strings.Contains(line, ": declined") {
@@ -290,7 +290,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 			t.Errorf("10.01 USD were tried at %s", got)
 		}
 		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 0; return a, nil })
-		must(t, err)
+		Must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority they were tried at %s", got)
 		}

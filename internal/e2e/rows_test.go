@@ -12,18 +12,18 @@ import (
 
 // rows returns every sandbox row of a shop, and those of its merchant that are
 // no shop's, each as a text, straight from the database.
-func (s *service) rows(t *testing.T, o shop) map[string]bool {
+func rows(t *testing.T, s *Instance, o Client) map[string]bool {
 	t.Helper()
-	eventually(t, "nothing of the tests' is on its way", func() bool {
+	Eventually(t, "nothing of the tests' is on its way", func() bool {
 		_, err := s.App.Webhooks.Dispatch(ctx)
-		must(t, err)
-		return s.due(t).IsZero()
+		Must(t, err)
+		return s.Due(t).IsZero()
 	})
 	all := map[string]bool{}
-	query, closeDB := s.open(t)
+	query, closeDB := s.Open(t)
 	defer closeDB()
 	columns := map[string]map[string]bool{}
-	for _, row := range query(columnsOf[strings.HasPrefix(s.database, "postgres")]) {
+	for _, row := range query(columnsOf[strings.HasPrefix(s.Database, "postgres")]) {
 		table, column, _ := strings.Cut(row, "\x1f")
 		if columns[table] == nil {
 			columns[table] = map[string]bool{}
@@ -60,48 +60,48 @@ var columnsOf = map[bool]string{
 	false: "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'",
 }
 
-// open returns a function that reads rows, their values with \x1f between
+// Open returns a function that reads rows, their values with \x1f between
 // them.
-func (s *service) open(t *testing.T) (query func(text string) []string, closeDB func()) {
+func (s *Instance) Open(t *testing.T) (query func(text string) []string, closeDB func()) {
 	t.Helper()
-	if path, ok := strings.CutPrefix(s.database, "sqlite:"); ok {
+	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		db, err := sql.Open("sqlite", path)
-		must(t, err)
-		return func(text string) []string { return querySQL(t, db, text) }, func() { must(t, db.Close()) }
+		Must(t, err)
+		return func(text string) []string { return querySQL(t, db, text) }, func() { Must(t, db.Close()) }
 	}
-	conn, err := pgx.Connect(ctx, s.database)
-	must(t, err)
+	conn, err := pgx.Connect(ctx, s.Database)
+	Must(t, err)
 	return func(text string) (list []string) {
 		t.Helper()
 		rows, err := conn.Query(ctx, text)
-		must(t, err)
+		Must(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			values, err := rows.Values()
-			must(t, err)
+			Must(t, err)
 			list = append(list, joined(values))
 		}
-		must(t, rows.Err())
+		Must(t, rows.Err())
 		return list
-	}, func() { must(t, conn.Close(context.Background())) }
+	}, func() { Must(t, conn.Close(context.Background())) }
 }
 
 func querySQL(t *testing.T, db *sql.DB, text string) (list []string) {
 	t.Helper()
 	rows, err := db.QueryContext(ctx, text)
-	must(t, err)
+	Must(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
-	must(t, err)
+	Must(t, err)
 	for rows.Next() {
 		values, into := make([]any, len(names)), make([]any, len(names))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		must(t, rows.Scan(into...))
+		Must(t, rows.Scan(into...))
 		list = append(list, joined(values))
 	}
-	must(t, rows.Err())
+	Must(t, rows.Err())
 	return list
 }
 

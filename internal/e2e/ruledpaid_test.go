@@ -20,39 +20,39 @@ import (
 // to his question), and the call is declined.
 func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	reached, answers := make(chan struct{}), make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(context.Context, provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		close(reached)
 		<-answers
 		return pay.Outcome{Kind: pay.Declined, Decline: "do_not_honor"}
 	}
-	p.query = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
-	a := node(t, database, clock, p, log)
-	who := acme(t, a)
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	a := Node(t, database, clock, p, log)
+	who := Acme(t, a)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(2 * time.Second)
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := a.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
+	Must(t, err)
 	id := list[0].ID
 	_, _, ruled := a.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
 	close(answers)
 	all.Wait()
 	got, err := a.Cascade.Payment(ctx, scope, id)
-	must(t, err)
+	Must(t, err)
 	told, err := a.Notices.Notifications(ctx, id, 10)
-	must(t, err)
+	Must(t, err)
 	have, err := a.Settlements.Balances(ctx, scope)
-	must(t, err)
-	if got.Status == pay.Completed && len(told) == 0 && log.empty() {
+	Must(t, err)
+	if got.Status == pay.Completed && len(told) == 0 && log.Empty() {
 		t.Errorf("the word was taken (%v), the provider has declined, the payment is %s, the merchant has %v, and nobody is told", ruled, got.Status, have)
 	}
 }

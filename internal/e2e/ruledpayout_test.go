@@ -33,8 +33,8 @@ func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { retu
 func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scope, at time.Time) {
 	t.Helper()
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
-	must(t, err)
-	must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
+	Must(t, err)
+	Must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
 		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: at,
 		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
 	}}}))
@@ -42,29 +42,29 @@ func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scop
 }
 
 // withdrawal returns a node that pays by the cashier, and a withdrawal that is due there.
-func (c cashier) withdrawal(t *testing.T, clock *clock, log *faults) (*app.App, pay.Withdrawal) {
+func (c cashier) withdrawal(t *testing.T, clock *Clock, log *Faults) (*app.App, pay.Withdrawal) {
 	t.Helper()
 	database := dbtest.SQLite(t)
-	a := nodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = c })
-	who := acme(t, a)
+	a := NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = c })
+	who := Acme(t, a)
 	scope, err := a.Narrow(ctx, who, "", "")
-	must(t, err)
-	fund(t, database, a.Vault, scope, clock.now())
+	Must(t, err)
+	fund(t, database, a.Vault, scope, clock.Now())
 	wallet, err := a.Wallets.Add(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
-		Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719",
+		Type: "bank_account", Network: "spei", Currency: "MXN", Account: CLABE, Masked: "…9719",
 	}})
-	must(t, err)
+	Must(t, err)
 	w, _, err := a.Payouts.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
-	must(t, err)
-	clock.advance(time.Minute)
+	Must(t, err)
+	clock.Advance(time.Minute)
 	return a, w
 }
 
 // The operator says that a withdrawal was paid while its call is on its way, and the call is
 // answered with a rejection.
 func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	reached, answers := make(chan struct{}), make(chan struct{})
 	a, w := cashier{
 		send: func() pay.PayoutOutcome {
@@ -76,14 +76,14 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	}.withdrawal(t, clock, log)
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
-	soon(t, "the call that the test holds to begin", reached)
+	Soon(t, "the call that the test holds to begin", reached)
 	_, _, err := a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
-	must(t, err)
+	Must(t, err)
 	close(answers)
 	all.Wait()
 	got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID)
-	must(t, err)
-	if got.Status != pay.WithdrawalDone || log.empty() {
+	Must(t, err)
+	if got.Status != pay.WithdrawalDone || log.Empty() {
 		t.Errorf("the provider has rejected it, the withdrawal is %s, and the log says nothing", got.Status)
 	}
 }
@@ -91,8 +91,8 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 // The payout provider has accepted a withdrawal, and then does not answer once: that does
 // not undo its word.
 func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	asked := 0
 	a, w := cashier{
 		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
@@ -104,16 +104,16 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 		},
 	}.withdrawal(t, clock, log)
 	_, err := a.Payouts.PayOut(ctx)
-	must(t, err)
-	clock.advance(time.Minute)
+	Must(t, err)
+	clock.Advance(time.Minute)
 	_, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
 		t.Error("the provider has accepted it, and by the operator's word it is not paid")
 	}
 	for range 50 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err = a.Payouts.PayOut(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	if got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
 		t.Errorf("it was paid, and the withdrawal is %s, %v", got.Status, err)

@@ -21,26 +21,26 @@ import (
 // that it was made, and has to insist.
 func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
-	a := node(t, database, clock, b, log)
-	scope, payment := paidCard(t, a)
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
+	a := Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
-	clock.advance(time.Minute)
+	Must(t, err)
+	clock.Advance(time.Minute)
 	_, err = a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
 	for range 100 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err := a.Claims.SweepClaims(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, readErr := a.Claims.Get(ctx, scope, r.ID)
-	must(t, readErr)
+	Must(t, readErr)
 	told, readErr := a.Notices.Notifications(ctx, payment, 10)
-	must(t, readErr)
-	if sum, _, calls := b.total(); got.Status.Pays() && sum == 0 {
+	Must(t, readErr)
+	if sum, _, calls := b.Total(); got.Status.Pays() && sum == 0 {
 		t.Errorf("the word was taken (%v) against the provider's; the claim is %s, the bank paid %d after %d calls, %d notifications", err, got.Status, sum, calls, len(told))
 	}
 }
@@ -50,51 +50,51 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	for _, calls := range []int{1, 2} {
 		database := dbtest.SQLite(t)
-		clock, log := &clock{}, &faults{}
-		clock.freeze()
-		b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
-		b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
-		b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
-			if _, _, n := b.total(); n < calls {
+		clock, log := &Clock{}, &Faults{}
+		clock.Freeze()
+		b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+		b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+		b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+			if _, _, n := b.Total(); n < calls {
 				return false, pay.Outcome{Kind: pay.Unavailable}
 			}
 			return false, pay.Outcome{Kind: pay.Unknown}
 		}
-		a := node(t, database, clock, b, log)
-		scope, payment := paidCard(t, a)
+		a := Node(t, database, clock, b, log)
+		scope, payment := PaidCard(t, a)
 		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-		must(t, err)
+		Must(t, err)
 		if calls == 2 {
-			clock.advance(time.Minute)
+			clock.Advance(time.Minute)
 			_, err = a.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
-		clock.advance(time.Second)
+		clock.Advance(time.Second)
 		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
 		if err != nil {
 			t.Logf("%d calls: the word is refused: %v", calls, err)
 			continue
 		}
-		clock.advance(time.Second)
+		clock.Advance(time.Second)
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
-			must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+			Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 		}
 		for range 50 {
-			clock.advance(6 * time.Hour)
+			clock.Advance(6 * time.Hour)
 			_, err := a.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
 		got, err := a.Claims.Get(ctx, scope, r.ID)
-		must(t, err)
+		Must(t, err)
 		told, err := a.Notices.Notifications(ctx, payment, 10)
-		must(t, err)
+		Must(t, err)
 		waiting := 0
 		for _, n := range told {
 			if n.Verdict == pay.Mismatched {
 				waiting++
 			}
 		}
-		if sum, _, _ := b.total(); got.Status.Pays() && sum == 0 && waiting == 0 {
+		if sum, _, _ := b.Total(); got.Status.Pays() && sum == 0 && waiting == 0 {
 			t.Errorf("%d calls: the provider has told that the refund failed, the claim is %s, and nothing waits for the operator: %+v", calls, got.Status, told)
 		}
 	}
@@ -104,32 +104,32 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 // that another amount went back.
 func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
 	called, goOn := make(chan struct{}), make(chan struct{})
-	b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
 		r.Local.Minor = 2550
-		b.pay(r) // all of it, not 20
+		b.Pay(r) // all of it, not 20
 		close(called)
 		<-goOn
 		return false, pay.Outcome{Kind: pay.Approved, Local: money.New(2550, r.Local.Currency)}
 	}
-	first, second := node(t, database, clock, b, log), node(t, database, clock, b, log)
-	scope, payment := paidCard(t, first)
+	first, second := Node(t, database, clock, b, log), Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, first)
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
-	soon(t, "the call that the test holds to begin", called)
-	clock.advance(46 * time.Second)
+	Soon(t, "the call that the test holds to begin", called)
+	clock.Advance(46 * time.Second)
 	_, err := second.Claims.SweepClaims(ctx) // "yes, it was made", without an amount
-	must(t, err)
+	Must(t, err)
 	close(goOn)
 	all.Wait()
-	list, _, err := second.Claims.List(ctx, scope, claimsOf(payment))
-	must(t, err)
+	list, _, err := second.Claims.List(ctx, scope, ClaimsOf(payment))
+	Must(t, err)
 	told, err := second.Notices.Notifications(ctx, payment, 10)
-	must(t, err)
-	if sum, _, _ := b.total(); sum != list[0].Local.Minor && len(told) == 0 {
+	Must(t, err)
+	if sum, _, _ := b.Total(); sum != list[0].Local.Minor && len(told) == 0 {
 		t.Errorf("the bank says that it paid %d, the claim is %s of %s, and nobody is told", sum, list[0].Status, list[0].Local)
 	}
 }
@@ -138,12 +138,12 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 // not that nothing is left to refund.
 func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }
+	clock, log := &Clock{}, &Faults{}
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }
 	var armed atomic.Bool
 	held, hold := make(chan struct{}), make(chan struct{})
-	a := nodeOf(t, database, clock, log, func(config *app.Config) {
+	a := NodeOf(t, database, clock, log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
 			if change.Once != nil && armed.CompareAndSwap(true, false) { // the database is slow
@@ -153,19 +153,19 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 			return commit()
 		}
 	})
-	scope, payment := paidCard(t, a)
+	scope, payment := PaidCard(t, a)
 	n := claims.NewRefund{Payment: payment, Idempotency: base.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
 	armed.Store(true)
 	var all sync.WaitGroup
 	var one, two pay.Refund
 	var oneErr, twoErr error
 	all.Go(func() { one, _, oneErr = a.Claims.Refund(ctx, scope, n) })
-	soon(t, "the first refund to be written", held)
+	Soon(t, "the first refund to be written", held)
 	all.Go(func() { two, _, twoErr = a.Claims.Refund(ctx, scope, n) })
 	time.Sleep(200 * time.Millisecond) // it finds no key by then, and waits for its turn
 	close(hold)
 	all.Wait()
-	must(t, oneErr)
+	Must(t, oneErr)
 	if twoErr != nil || two.ID != one.ID {
 		t.Errorf("the first request made %s, and the same request beside it is answered %q %v", one.ID, two.ID, twoErr)
 	}

@@ -19,49 +19,49 @@ import (
 
 // banks opens accounts bank-1 to bank-n, each at an upstream of its own, of
 // priorities 1 to n.
-func (s *service) banks(t *testing.T, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
+func banks(t *testing.T, s *Instance, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
 	t.Helper()
 	for i := range n {
 		u := providertest.NewUpstream(t, "key-1")
 		first := func(a *acquiring.NewAccount) { a.Priority = i + 1 }
-		s.account(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*acquiring.NewAccount){first}, more...)...)
+		s.OpenAccount(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*acquiring.NewAccount){first}, more...)...)
 		upstreams = append(upstreams, u)
 	}
 	return upstreams
 }
 
-func (s *service) rules(t *testing.T, r routing.Rules) {
+func rules(t *testing.T, s *Instance, r routing.Rules) {
 	t.Helper()
 	_, changed, err := s.App.Rules.Apply(ctx, s.App.Self(), r)
-	must(t, err)
+	Must(t, err)
 	if !changed {
 		t.Errorf("the rules %+v changed nothing", r)
 	}
 }
 
-// tries lets a payment be tried so often.
-func (s *service) tries(t *testing.T, n int) {
+// limitTries lets a payment be tried so often.
+func limitTries(t *testing.T, s *Instance, n int) {
 	t.Helper()
-	s.rules(t, routing.Rules{Budget: pay.Budget{Attempts: n}})
+	rules(t, s, routing.Rules{Budget: pay.Budget{Attempts: n}})
 }
 
 func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		live := s.shop(t).live()
-		order := live.pix(t)
-		for _, u := range s.banks(t, 3) {
+	Plainly(t, func(t *testing.T, s *Instance) {
+		live := s.NewShop(t).Production()
+		order := live.PixOrder(t)
+		for _, u := range banks(t, s, 3) {
 			u.Next("soft")
 		}
 		tried := func(want string) acquiring.Explanation {
 			t.Helper()
-			got, e := live.tried(t, order)
+			got, e := triedAt(t, live, order)
 			if got != want {
 				t.Errorf("tried at %s, want %s", got, want)
 			}
 			return e
 		}
 		tried("bank-1 bank-2 bank-3")
-		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"bank-3", "bank-1"}}}})
+		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"bank-3", "bank-1"}}}})
 		e := tried("bank-3 bank-1")
 		if a := e.Payment.Attempts[0]; !strings.HasPrefix(a.Why, "as the rules list them: 1 of 2") || strings.Join(a.Passed, "") != "bank-2: the rules do not list it" {
 			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
@@ -73,20 +73,20 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		}
 		// The list is about another environment's accounts too, and says nothing there.
 		sandbox := providertest.NewUpstream(t, "key-1")
-		s.account(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
 		o := live
-		o.credential = live.Sandbox.Secret
-		if got, _ := o.tried(t, order); got != "test" {
+		o.Credential = live.Sandbox.Secret
+		if got, _ := triedAt(t, o, order); got != "test" {
 			t.Errorf("a sandbox payment was tried at %s", got)
 		}
 		// A listed account that is gone leaves the others.
 		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", false)
-		must(t, err)
+		Must(t, err)
 		tried("bank-1")
 		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", true)
-		must(t, err)
+		Must(t, err)
 		v, changed, err := s.App.Rules.Reset(ctx, s.App.Self())
-		must(t, err)
+		Must(t, err)
 		if !changed || v.Applied || v.Version != 2 {
 			t.Errorf("reset: %+v, changed %t", v, changed)
 		}
@@ -95,13 +95,13 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			t.Errorf("a second reset changed something: %t, %v", changed, err)
 		}
 		history, err := s.App.Rules.History(ctx, 10)
-		must(t, err)
+		Must(t, err)
 		if len(history) != 2 || history[0].Applied || !history[1].Applied || history[1].Rails["pix.BRA"].Accounts[0] != "bank-3" {
 			t.Errorf("the history is %+v", history)
 		}
 		told := []audit.Act{}
 		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
-		must(t, err)
+		Must(t, err)
 		for _, a := range list {
 			if a.Object == "routing" {
 				told = append(told, a.Act)
@@ -115,17 +115,17 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 
 // What the rules list is what the catalog tells.
 func TestListedAccountsBoundTheCatalog(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		live := s.shop(t).live()
+	Plainly(t, func(t *testing.T, s *Instance) {
+		live := s.NewShop(t).Production()
 		u := providertest.NewUpstream(t, "key-1")
 		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
-		s.account(t, "large", u)
-		s.account(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
-		s.rules(t, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
-		if got := live.get(t, "/payment-methods?country=BR&method=pix").text(t, "methods.0.currencyLimits.0.max"); got != "20" {
+		s.OpenAccount(t, "large", u)
+		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
+		if got := live.Get(t, "/payment-methods?country=BR&method=pix").Text(t, "methods.0.currencyLimits.0.max"); got != "20" {
 			t.Errorf("the largest payment by pix is %s BRL, want what the listed account takes", got)
 		}
-		live.post(t, "/payments", live.pix(t)).refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=max")
+		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=max")
 		for want, rules := range map[string]routing.Rules{
 			"there is no rail pix.XYZ":               {Rails: map[string]routing.Rule{"pix.XYZ": {}}},
 			"pix.BRA lists gone: there is no such":   {Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}},
@@ -140,20 +140,20 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 }
 
 func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		live := s.shop(t).live()
-		banks := s.banks(t, 3)
+	Plainly(t, func(t *testing.T, s *Instance) {
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 3)
 		for _, u := range banks {
 			u.Next("down")
 		}
-		s.rules(t, routing.Rules{Budget: pay.Budget{Attempts: 2}})
-		live.post(t, "/payments", live.pix(t)).refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
-		got, e := live.tried(t, live.pix(t))
+		rules(t, s, routing.Rules{Budget: pay.Budget{Attempts: 2}})
+		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+		got, e := triedAt(t, live, live.PixOrder(t))
 		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: at most 2 attempts" {
 			t.Errorf("tried at %s, stopped by %q", got, e.Payment.Attempts[1].Stop)
 		}
 		story, err := s.App.Story(ctx, e.Payment.ID)
-		must(t, err)
+		Must(t, err)
 		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
 			t.Errorf("the story does not tell why it ended:\n%s", story)
 		}
@@ -162,12 +162,12 @@ func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
 
 // A provider that answers late leaves no time for the next.
 func TestBudgetOfTimeEndsThePayment(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		s.clock.freeze()
-		live := s.shop(t).live()
-		banks := s.banks(t, 2)
+	Plainly(t, func(t *testing.T, s *Instance) {
+		s.Clock.Freeze()
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 2)
 		banks[0].Next("soft")
-		order := live.pix(t)
+		order := live.PixOrder(t)
 		for _, c := range []struct {
 			late time.Duration
 			want string
@@ -175,13 +175,13 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 			asked, release := banks[0].Hold()
 			done := make(chan acquiring.Explanation)
 			go func() {
-				_, e := live.tried(t, order)
+				_, e := triedAt(t, live, order)
 				done <- e
 			}()
-			soon(t, "the call that the test holds to begin", asked)
-			s.clock.advance(c.late)
+			Soon(t, "the call that the test holds to begin", asked)
+			s.Clock.Advance(c.late)
 			release()
-			e := soon(t, "it to be done", done)
+			e := Soon(t, "it to be done", done)
 			got := []string{}
 			for _, a := range e.Payment.Attempts {
 				got = append(got, a.Provider)
@@ -197,9 +197,9 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 // Nobody knows whether the first account made the voucher; once it is proved that it
 // did not, another one may, although the shopper's call is long over.
 func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
-	plainly(t, func(t *testing.T, s *service) {
-		live := s.shop(t).live()
-		banks := s.banks(t, 2)
+	Plainly(t, func(t *testing.T, s *Instance) {
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 2)
 		var broken atomic.Bool
 		broken.Store(true)
 		line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -210,21 +210,21 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 		}))
 		t.Cleanup(line.Close)
 		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.BaseURL = line.URL; return a, nil })
-		must(t, err)
-		r := live.post(t, "/payments", live.pix(t)).want(t, http.StatusCreated)
-		id := r.text(t, "transactionId")
-		if got := live.status(t, id); got != "processing" {
+		Must(t, err)
+		r := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
+		id := r.Text(t, "transactionId")
+		if got := live.Status(t, id); got != "processing" {
 			t.Errorf("a payment of which nobody knows is %s", got)
 		}
-		s.clock.advance(10 * time.Minute)
+		s.Clock.Advance(10 * time.Minute)
 		_, err = s.App.Cascade.Sweep(ctx)
-		must(t, err)
-		if n := len(banks[1].Charges()); n != 0 || live.status(t, id) != "processing" {
-			t.Errorf("before anything is proved the second account has %d charges, the payment is %s", n, live.status(t, id))
+		Must(t, err)
+		if n := len(banks[1].Charges()); n != 0 || live.Status(t, id) != "processing" {
+			t.Errorf("before anything is proved the second account has %d charges, the payment is %s", n, live.Status(t, id))
 		}
 		broken.Store(false)
-		s.clock.advance(10 * time.Minute)
-		s.sweep(t, "the first was asked", func() bool { return live.status(t, id) == "pending" })
+		s.Clock.Advance(10 * time.Minute)
+		s.Sweep(t, "the first was asked", func() bool { return live.Status(t, id) == "pending" })
 		if one, two := len(banks[0].Charges()), len(banks[1].Charges()); one != 0 || two != 1 {
 			t.Errorf("the accounts have %d and %d charges", one, two)
 		}

@@ -23,70 +23,70 @@ import (
 // look at the claim and his word.
 func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
-	b.answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
-		if _, _, calls := b.total(); calls == 1 {
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		if _, _, calls := b.Total(); calls == 1 {
 			return false, pay.Outcome{Kind: pay.Unavailable} // not this time
 		}
 		return true, pay.Outcome{Kind: pay.Unknown} // done, and the answer is lost
 	}
 	var armed atomic.Bool
-	second := node(t, database, clock, b, log)
-	first := nodeAt(t, database, clock, func() time.Time {
+	second := Node(t, database, clock, b, log)
+	first := NodeAt(t, database, clock, func() time.Time {
 		if armed.CompareAndSwap(true, false) {
 			_, err := second.Claims.SweepClaims(ctx)
-			must(t, err)
+			Must(t, err)
 		}
-		return clock.now()
+		return clock.Now()
 	}, b, log)
-	scope, payment := paidCard(t, first)
+	scope, payment := PaidCard(t, first)
 	r, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
-	clock.advance(2 * time.Minute)
+	Must(t, err)
+	clock.Advance(2 * time.Minute)
 	armed.Store(true)
 	if _, err := first.Claims.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator rejects what was told again meanwhile")
 	}
 	for range 50 {
-		clock.advance(3 * time.Hour)
+		clock.Advance(3 * time.Hour)
 		_, err := second.Claims.SweepClaims(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err := second.Claims.Get(ctx, scope, r.ID)
-	must(t, err)
+	Must(t, err)
 	list, err := second.Notices.Notifications(ctx, payment, 10)
-	must(t, err)
-	if sum, _, calls := b.total(); sum != 0 && !got.Status.Pays() {
+	Must(t, err)
+	if sum, _, calls := b.Total(); sum != 0 && !got.Status.Pays() {
 		t.Errorf("after %d calls the bank paid %d, and the claim is %s: the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
 	}
-	sound(t, second, log)
+	Sound(t, second, log)
 }
 
-// till is a provider whose charges and questions are up to the test.
-type till struct {
+// Till is a provider whose charges and questions are up to the test.
+type Till struct {
 	*sandbox.Provider
-	charge func(ctx context.Context, r provider.Request) pay.Outcome
-	query  func(ctx context.Context, r provider.Request) pay.Outcome
+	OnCharge func(ctx context.Context, r provider.Request) pay.Outcome
+	OnQuery  func(ctx context.Context, r provider.Request) pay.Outcome
 }
 
-func (p *till) Charge(ctx context.Context, r provider.Request) pay.Outcome { return p.charge(ctx, r) }
-func (p *till) Query(ctx context.Context, r provider.Request) pay.Outcome  { return p.query(ctx, r) }
+func (p *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome { return p.OnCharge(ctx, r) }
+func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome  { return p.OnQuery(ctx, r) }
 
 // The operator says that nobody was charged while another node calls again.
 func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	charges, queries := 0, 0
 	charged := map[string]bool{}
 	reached, wake := make(chan struct{}), make(chan struct{})
 	asked, slow := make(chan struct{}), make(chan struct{})
 	again := make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		charges++
 		n := charges
@@ -102,7 +102,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		close(again)
 		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
 	}
-	p.query = func(_ context.Context, r provider.Request) pay.Outcome {
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		queries++
 		n, known := queries, charged[r.Reference]
@@ -120,26 +120,26 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(34 * time.Second)
-	must(t, second.Cascade.TakeOver(ctx))
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(34 * time.Second)
+	Must(t, second.Cascade.TakeOver(ctx))
 	all.Go(func() {
 		if _, err := second.Cascade.Sweep(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	soon(t, "the call that the test holds to begin", asked)
-	clock.advance(2 * time.Second)
+	Soon(t, "the call that the test holds to begin", asked)
+	clock.Advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
+	Must(t, err)
 	id := list[0].ID
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
@@ -148,12 +148,12 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	close(wake)
 	all.Wait()
 	for range 50 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err := second.Cascade.Sweep(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err := second.Cascade.Payment(ctx, scope, id)
-	must(t, err)
+	Must(t, err)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
@@ -165,17 +165,17 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 // any, although it answers questions.
 func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
 	questions := 0
-	b.query = func(known bool) pay.Outcome { questions++; return honest(known) }
-	a := node(t, database, clock, b, log)
-	scope, payment := paidCard(t, a)
+	b.OnQuery = func(known bool) pay.Outcome { questions++; return Honest(known) }
+	a := Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, a)
 	refund := func() string {
 		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
-		must(t, err)
+		Must(t, err)
 		return r.ID
 	}
 	var ids []string
@@ -183,15 +183,15 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 		ids = append(ids, refund())
 	}
 	for range 24 * 15 { // a day, with a refund every four minutes
-		clock.advance(4 * time.Minute)
+		clock.Advance(4 * time.Minute)
 		ids = append(ids, refund())
 		_, err := a.Claims.SweepClaims(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	open := 0
 	for _, id := range ids {
 		c, err := a.Claims.Get(ctx, scope, id)
-		must(t, err)
+		Must(t, err)
 		if !c.Status.Terminal() {
 			open++
 		}
@@ -205,14 +205,14 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 // second one was refused.
 func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	charges := 0
 	charged := map[string]bool{}
 	reached, arrives := make(chan struct{}), make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		charges++
 		n := charges
@@ -227,7 +227,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Declined, Code: "processor_declined", Decline: "do_not_honor"}
 	}
-	p.query = func(_ context.Context, r provider.Request) pay.Outcome {
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		defer mu.Unlock()
 		if charged[r.Reference] {
@@ -235,22 +235,22 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(10 * time.Second)
-	must(t, second.Cascade.TakeOver(ctx))
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	Must(t, second.Cascade.TakeOver(ctx))
 	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: refused
-	must(t, err)
+	Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
-	clock.advance(time.Second)
+	Must(t, err)
+	clock.Advance(time.Second)
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator ends a payment whose call may be on its way")
@@ -258,12 +258,12 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	close(arrives)
 	all.Wait()
 	for range 50 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err := second.Cascade.Sweep(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
-	must(t, err)
+	Must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever", got.Status, got.Strays)
 	}
@@ -272,30 +272,30 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 // The operator approves a refund whose call is on its way, and the call is refused: nobody is told.
 func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, query: honest}
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: Honest}
 	called, goOn := make(chan struct{}), make(chan struct{})
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
 		close(called)
 		<-goOn
 		return false, pay.Outcome{Kind: pay.Declined, Message: "the charge is disputed"}
 	}
-	a := node(t, database, clock, b, log)
-	scope, payment := paidCard(t, a)
+	a := Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, a)
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
-	soon(t, "the call that the test holds to begin", called)
-	list, _, err := a.Claims.List(ctx, scope, claimsOf(payment))
-	must(t, err)
+	Soon(t, "the call that the test holds to begin", called)
+	list, _, err := a.Claims.List(ctx, scope, ClaimsOf(payment))
+	Must(t, err)
 	_, err = a.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
-	must(t, err)
+	Must(t, err)
 	close(goOn)
 	all.Wait()
 	got, err := a.Claims.Get(ctx, scope, list[0].ID)
-	must(t, err)
+	Must(t, err)
 	told, err := a.Notices.Notifications(ctx, payment, 10)
-	must(t, err)
+	Must(t, err)
 	if got.Status.Pays() && len(told) == 0 {
 		t.Errorf("the provider has refused, the claim is %s, and the operator has %d notifications", got.Status, len(told))
 	}
@@ -304,16 +304,16 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 // The provider says that it has taken a refund, and the operator rejects it.
 func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
-	b := &bank{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}}
-	b.query = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
-	b.answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
-	a := node(t, database, clock, b, log)
-	scope, payment := paidCard(t, a)
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
+	b := &Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
+	a := Node(t, database, clock, b, log)
+	scope, payment := PaidCard(t, a)
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	must(t, err)
-	clock.advance(10 * time.Minute)
+	Must(t, err)
+	clock.Advance(10 * time.Minute)
 	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
 		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
 	}
@@ -324,27 +324,27 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 // payment has the very version which his word was to write.
 func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var moved, charged atomic.Bool
 	called, answers := make(chan struct{}), make(chan struct{})
 	var sweep sync.WaitGroup
 	silent := func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
-	one := &till{Provider: sandbox.New("sandbox-1", nil), charge: silent}
-	one.query = func(context.Context, provider.Request) pay.Outcome {
+	one := &Till{Provider: sandbox.New("sandbox-1", nil), OnCharge: silent}
+	one.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 		if moved.Load() {
 			return pay.Outcome{Kind: pay.Missing}
 		}
 		return pay.Outcome{Kind: pay.Unknown}
 	}
-	two := &till{Provider: sandbox.New("sandbox-2", nil)}
-	two.charge = func(context.Context, provider.Request) pay.Outcome {
+	two := &Till{Provider: sandbox.New("sandbox-2", nil)}
+	two.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		charged.Store(true)
 		close(called)
 		<-answers
 		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
 	}
-	two.query = func(context.Context, provider.Request) pay.Outcome {
+	two.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 		if charged.Load() {
 			return pay.Outcome{Kind: pay.Approved}
 		}
@@ -353,8 +353,8 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	both := func(c *app.Config) {
 		c.Providers, c.Sandbox = map[string]provider.Provider{"sandbox-1": one, "sandbox-2": two}, []string{"sandbox-1", "sandbox-2"}
 	}
-	other := nodeOf(t, database, clock, log, both)
-	operator := nodeOf(t, database, clock, log, func(c *app.Config) {
+	other := NodeOf(t, database, clock, log, both)
+	operator := NodeOf(t, database, clock, log, func(c *app.Config) {
 		both(c)
 		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
 			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentRuled && moved.CompareAndSwap(false, true) {
@@ -363,15 +363,15 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				soon(t, "the call that the test holds to begin", called)
+				Soon(t, "the call that the test holds to begin", called)
 			}
 			return commit()
 		}
 	})
-	who := acme(t, other)
+	who := Acme(t, other)
 	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
-	must(t, err)
-	clock.advance(2 * time.Minute)
+	Must(t, err)
+	clock.Advance(2 * time.Minute)
 	_, _, err = operator.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word of the first attempt ended the second one")
@@ -381,14 +381,14 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	}
 	close(answers)
 	sweep.Wait()
-	clock.advance(2 * time.Minute)
+	clock.Advance(2 * time.Minute)
 	for range 5 {
 		_, err := other.Cascade.Sweep(ctx)
-		must(t, err)
-		clock.advance(time.Minute)
+		Must(t, err)
+		clock.Advance(time.Minute)
 	}
 	got, err := other.Cascade.Payment(ctx, who.Scope, p.ID)
-	must(t, err)
+	Must(t, err)
 	if got.Status != pay.Completed {
 		t.Errorf("the shopper is charged, and the payment is %s", got.Status)
 	}

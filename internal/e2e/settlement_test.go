@@ -8,46 +8,46 @@ import (
 	"testing"
 )
 
-// forward moves the sandbox's test clock.
-func (o shop) forward(t *testing.T, by string) {
+// MoveTestClock moves the sandbox's test clock.
+func MoveTestClock(t *testing.T, o Client, by string) {
 	t.Helper()
-	o.post(t, "/sandbox/clock", `{"advance":"`+by+`"}`).want(t, http.StatusOK)
+	o.Post(t, "/sandbox/clock", `{"advance":"`+by+`"}`).Want(t, http.StatusOK)
 }
 
-// settle lets the loops of settlements run until done says so.
-func (s *service) settle(t *testing.T, what string, done func() bool) {
+// Settle lets the loops of settlements run until done says so.
+func (s *Instance) Settle(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	eventually(t, what, func() bool {
-		s.work(t)
+	Eventually(t, what, func() bool {
+		s.Work(t)
 		return done()
 	})
 }
 
-// work runs each loop of settlements once.
-func (s *service) work(t *testing.T) {
+// Work runs each loop of settlements once.
+func (s *Instance) Work(t *testing.T) {
 	t.Helper()
 	for _, do := range []func() (int, error){
 		func() (int, error) { return s.App.Settlements.OpenSettlements(ctx) }, func() (int, error) { return s.App.Settlements.ReleaseReserves(ctx) },
 		func() (int, error) { return s.App.Settlements.CloseSettlements(ctx) }, func() (int, error) { return s.App.Settlements.Receipts(ctx) },
 	} {
 		_, err := do()
-		must(t, err)
+		Must(t, err)
 	}
 }
 
-// closed waits for a number of settlements that are not open and returns them,
+// ClosedSettlements waits for a number of settlements that are not open and returns them,
 // the newest first.
-func (o shop) closed(t *testing.T, n int) reply {
+func ClosedSettlements(t *testing.T, o Client, n int) Reply {
 	t.Helper()
-	var r reply
-	o.settle(t, fmt.Sprintf("%d settlements are closed, with their receipts", n), func() bool {
-		r = o.get(t, "/settlements?status=closed").want(t, http.StatusOK)
-		if r.text(t, "pagination.total") != fmt.Sprint(n) {
+	var r Reply
+	o.Settle(t, fmt.Sprintf("%d settlements are closed, with their receipts", n), func() bool {
+		r = o.Get(t, "/settlements?status=closed").Want(t, http.StatusOK)
+		if r.Text(t, "pagination.total") != fmt.Sprint(n) {
 			return false
 		}
 		for i := range n {
 			// One may be paid between the count and the rows.
-			if url, listed := r.at(t, fmt.Sprintf("data.%d.pdfUrl", i)); !listed || url == nil {
+			if url, listed := r.At(t, fmt.Sprintf("data.%d.pdfUrl", i)); !listed || url == nil {
 				return false
 			}
 		}
@@ -57,101 +57,101 @@ func (o shop) closed(t *testing.T, n int) reply {
 }
 
 func TestSettlementClosesAfterTheDelay(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
-		endpoint := s.receive(t)
-		secret := o.subscribe(t, endpoint.URL, `"settlement.closed","settlement.pdf_ready"`).text(t, "secret")
-		card := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=SUM(A1)"}`)
-		pix := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1"}`)
-		o.simulate(t, pix, "paid").want(t, http.StatusOK)
-		refunded := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
-		o.simulate(t, refunded, "refunded").want(t, http.StatusOK)
-		late := o.create(t, `{"amount":20,"paymentMethodId":"sbx_cash"}`) // which waits for days
+	Each(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"settlement.closed","settlement.pdf_ready"`).Text(t, "secret")
+		card := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=SUM(A1)"}`)
+		pix := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1"}`)
+		o.Simulate(t, pix, "paid").Want(t, http.StatusOK)
+		refunded := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.Simulate(t, refunded, "refunded").Want(t, http.StatusOK)
+		late := o.Create(t, `{"amount":20,"paymentMethodId":"sbx_cash"}`) // which waits for days
 
 		// One is open from the first payment on, and waits.
-		var open reply
-		o.settle(t, "a settlement is open", func() bool {
-			open = o.get(t, "/settlements?status=open").want(t, http.StatusOK)
-			return open.text(t, "pagination.total") == "1"
+		var open Reply
+		o.Settle(t, "a settlement is open", func() bool {
+			open = o.Get(t, "/settlements?status=open").Want(t, http.StatusOK)
+			return open.Text(t, "pagination.total") == "1"
 		})
-		id := open.text(t, "data.0.id")
-		o.get(t, "/settlements/"+id).is(t, http.StatusOK, settlement(id, "open", 0, `"pdfUrl":null,"csvUrl":null`,
+		id := open.Text(t, "data.0.id")
+		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "open", 0, `"pdfUrl":null,"csvUrl":null`,
 			`"periodEnd":null,"closedAt":null,"paidAt":null`, `"grossVolume":0,"fees":{"platform":0,"provider":0,"network":0,"total":0},"refunds":0,"reserveHeld":0,"reserveReleased":0,"netAmount":0`))
-		o.forward(t, "47h")
-		s.work(t)
-		if got := o.get(t, "/settlements/"+id).text(t, "status"); got != "open" {
+		MoveTestClock(t, o, "47h")
+		s.Work(t)
+		if got := o.Get(t, "/settlements/"+id).Text(t, "status"); got != "open" {
 			t.Errorf("after 47 hours the settlement is %s, want open", got)
 		}
-		o.get(t, "/settlements/"+id+"/report").refused(t, "409 conflict_state conflict_error from=open action=report")
-		o.simulate(t, late, "paid").want(t, http.StatusOK) // too late for this one
-		before := o.get(t, "/me").text(t, "balance.pending")
-		o.forward(t, "2h")
+		o.Get(t, "/settlements/"+id+"/report").Refused(t, "409 conflict_state conflict_error from=open action=report")
+		o.Simulate(t, late, "paid").Want(t, http.StatusOK) // too late for this one
+		before := o.Get(t, "/me").Text(t, "balance.pending")
+		MoveTestClock(t, o, "2h")
 
-		list := o.closed(t, 1)
-		if list.text(t, "data.0.id") != id {
+		list := ClosedSettlements(t, o, 1)
+		if list.Text(t, "data.0.id") != id {
 			t.Fatalf("another settlement closed than %s: %s", id, list)
 		}
-		report := s.URL + apiPath + "/settlements/" + id + "/report?format="
-		o.get(t, "/settlements/"+id).is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
+		report := s.URL + APIPath + "/settlements/" + id + "/report?format="
+		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
 			`"grossVolume":160,"fees":{"platform":1.8,"provider":3.79,"network":0,"total":5.59},"refunds":10,"reserveHeld":8,"reserveReleased":0.5,"netAmount":136.91`))
 
 		// What it is worth is available; the payment that came later waits.
-		me := o.get(t, "/me")
-		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending") + " of " + before; got != "136.91 18.06 of 154.97" {
+		me := o.Get(t, "/me")
+		if got := me.Text(t, "balance.available") + " " + me.Text(t, "balance.pending") + " of " + before; got != "136.91 18.06 of 154.97" {
 			t.Errorf("available and pending are %s, want 136.91 18.06 of 154.97", got)
 		}
 		for payment, want := range map[string]string{card: "settled", pix: "settled", refunded: "settled", late: "pending"} {
-			if got := o.get(t, "/payments/"+payment).text(t, "settlement.status"); got != want {
+			if got := o.Get(t, "/payments/"+payment).Text(t, "settlement.status"); got != want {
 				t.Errorf("the settlement of %s is %s, want %s", payment, got, want)
 			}
 		}
-		page := o.get(t, "/payments").want(t, http.StatusOK)
+		page := o.Get(t, "/payments").Want(t, http.StatusOK)
 		for i, want := range []string{"pending", "settled", "settled", "settled"} {
-			if got := page.text(t, fmt.Sprintf("data.%d.settlement.status", i)); got != want {
+			if got := page.Text(t, fmt.Sprintf("data.%d.settlement.status", i)); got != want {
 				t.Errorf("payment %d of the list is %s, want %s", i, got, want)
 			}
 		}
 
 		// The shop is told, first of the closing and then of the receipt.
-		var told []received
-		eventually(t, "both events have come", func() bool { told = endpoint.deliveries(); return len(told) >= 2 })
-		slices.SortFunc(told, func(a, b received) int { return strings.Compare(a.text("sequence"), b.text("sequence")) })
-		if types(told) != "settlement.closed settlement.pdf_ready" {
-			t.Fatalf("the endpoint was told %q", types(told))
+		var told []Received
+		Eventually(t, "both events have come", func() bool { told = endpoint.Deliveries(); return len(told) >= 2 })
+		slices.SortFunc(told, func(a, b Received) int { return strings.Compare(a.Text("sequence"), b.Text("sequence")) })
+		if Types(told) != "settlement.closed settlement.pdf_ready" {
+			t.Fatalf("the endpoint was told %q", Types(told))
 		}
 		for _, d := range told {
-			d.verify(t, s, secret)
-			if d.text("data.object.id") != id || d.text("shopId") != o.Shop.ID || d.text("data.object.netAmount") != "136.91" {
-				t.Errorf("%s tells of something else: %s", d.text("type"), d.body)
+			d.Verify(t, s, secret)
+			if d.Text("data.object.id") != id || d.Text("shopId") != o.Shop.ID || d.Text("data.object.netAmount") != "136.91" {
+				t.Errorf("%s tells of something else: %s", d.Text("type"), d.Body)
 			}
 		}
-		if told[0].text("data.previous.status") != "open" || told[0].text("data.object.pdfUrl") != "<nil>" || told[1].text("data.object.pdfUrl") == "<nil>" {
-			t.Errorf("want the receipt in the second event alone:\n%s\n%s", told[0].body, told[1].body)
+		if told[0].Text("data.previous.status") != "open" || told[0].Text("data.object.pdfUrl") != "<nil>" || told[1].Text("data.object.pdfUrl") == "<nil>" {
+			t.Errorf("want the receipt in the second event alone:\n%s\n%s", told[0].Body, told[1].Body)
 		}
 
 		// The next day's batch takes what came later, and the first is as it was.
-		first := o.get(t, "/settlements/"+id)
-		o.simulate(t, card, "refunded").want(t, http.StatusOK)
-		o.forward(t, "72h")
-		o.settle(t, "the sandbox's bank has paid the first", func() bool { return o.get(t, "/settlements/"+id).text(t, "status") == "paid" })
-		second := o.closed(t, 1)
-		if got := second.text(t, "data.0.netAmount"); got != "-72.45" || second.text(t, "data.0.transactionCount") != "3" {
+		first := o.Get(t, "/settlements/"+id)
+		o.Simulate(t, card, "refunded").Want(t, http.StatusOK)
+		MoveTestClock(t, o, "72h")
+		o.Settle(t, "the sandbox's bank has paid the first", func() bool { return o.Get(t, "/settlements/"+id).Text(t, "status") == "paid" })
+		second := ClosedSettlements(t, o, 1)
+		if got := second.Text(t, "data.0.netAmount"); got != "-72.45" || second.Text(t, "data.0.transactionCount") != "3" {
 			t.Errorf("the next settlement nets %s, want 18.06 - 90.51: %s", got, second)
 		}
-		after := decode(t, o.get(t, "/settlements/"+id).body).(map[string]any)
-		was := decode(t, first.body).(map[string]any)
+		after := Decode(t, o.Get(t, "/settlements/"+id).Body).(map[string]any)
+		was := Decode(t, first.Body).(map[string]any)
 		for _, key := range []string{"status", "paidAt"} {
 			delete(after, key)
 			delete(was, key)
 		}
-		for _, difference := range compare("", was, after) {
+		for _, difference := range Compare("", was, after) {
 			t.Errorf("the closed settlement changed: %s", difference)
 		}
-		me = o.get(t, "/me")
-		if got := me.text(t, "balance.available") + " " + me.text(t, "balance.pending"); got != "64.46 0" {
+		me = o.Get(t, "/me")
+		if got := me.Text(t, "balance.available") + " " + me.Text(t, "balance.pending"); got != "64.46 0" {
 			t.Errorf("available and pending are %s, want 136.91 - 90.51 + 18.06 and 0", got)
 		}
-		other.get(t, "/settlements").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+		other.Get(t, "/settlements").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 	})
 }
 
@@ -163,29 +163,29 @@ func settlement(id, status string, lines int, more ...string) string {
 
 // Settlements are the merchant's: each of its shops is told, once.
 func TestEveryShopIsToldOfASettlement(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Acme Two")
-		must(t, err)
-		two := shop{Onboarded: second, service: s, credential: second.Sandbox.Secret}
-		ends := map[string]*receiver{o.Shop.ID: s.receive(t), two.Shop.ID: s.receive(t)}
-		o.subscribe(t, ends[o.Shop.ID].URL, `"settlement.closed"`)
-		two.subscribe(t, ends[two.Shop.ID].URL, `"settlement.closed"`)
-		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		two.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "48h")
-		list := o.closed(t, 1)
-		if list.text(t, "data.0.transactionCount") != "2" || list.text(t, "data.0.netAmount") != "181.02" {
+		Must(t, err)
+		two := Client{Onboarded: second, Instance: s, Credential: second.Sandbox.Secret}
+		ends := map[string]*Receiver{o.Shop.ID: s.Receive(t), two.Shop.ID: s.Receive(t)}
+		o.Subscribe(t, ends[o.Shop.ID].URL, `"settlement.closed"`)
+		two.Subscribe(t, ends[two.Shop.ID].URL, `"settlement.closed"`)
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		two.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "48h")
+		list := ClosedSettlements(t, o, 1)
+		if list.Text(t, "data.0.transactionCount") != "2" || list.Text(t, "data.0.netAmount") != "181.02" {
 			t.Errorf("want both shops' payments in one settlement: %s", list)
 		}
-		two.get(t, "/settlements/"+list.text(t, "data.0.id")).want(t, http.StatusOK)
+		two.Get(t, "/settlements/"+list.Text(t, "data.0.id")).Want(t, http.StatusOK)
 		ids := map[string]bool{}
 		for id, endpoint := range ends {
-			got := endpoint.await(t, 1)
-			if len(got) != 1 || got[0].text("shopId") != id || got[0].text("sequence") != "1" {
-				t.Errorf("%s was told %v", id, types(got))
+			got := endpoint.Await(t, 1)
+			if len(got) != 1 || got[0].Text("shopId") != id || got[0].Text("sequence") != "1" {
+				t.Errorf("%s was told %v", id, Types(got))
 			}
-			ids[got[0].text("id")] = true
+			ids[got[0].Text("id")] = true
 		}
 		if len(ids) != 2 {
 			t.Errorf("two shops' events share an id: %v", ids)
@@ -196,15 +196,15 @@ func TestEveryShopIsToldOfASettlement(t *testing.T) {
 // What a refund would give back of a reserve that has been released is drawn
 // from what the merchant has: nobody else's reserve pays for it.
 func TestRefundAfterTheReserveIsReleased(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		old := o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.forward(t, "92d")
-		o.settle(t, "it is settled and its reserve released", func() bool {
-			return o.get(t, "/me").text(t, "balance.available") == "95.51"
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		old := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		MoveTestClock(t, o, "92d")
+		o.Settle(t, "it is settled and its reserve released", func() bool {
+			return o.Get(t, "/me").Text(t, "balance.available") == "95.51"
 		})
-		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		o.simulate(t, old, "refunded").want(t, http.StatusOK)
-		o.get(t, "/me").is(t, http.StatusOK, profile(o, `{"available":0,"pending":90.51,"frozen":0,"reserve":5}`))
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		o.Simulate(t, old, "refunded").Want(t, http.StatusOK)
+		o.Get(t, "/me").Is(t, http.StatusOK, Profile(o, `{"available":0,"pending":90.51,"frozen":0,"reserve":5}`))
 	})
 }

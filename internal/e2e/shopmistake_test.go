@@ -8,16 +8,16 @@ import (
 // What a shop's developer gets wrong about money in another currency, lists in a body and filters: the
 // reply names the place and says what is true of the value that was sent (ERR-17).
 func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		hook := o.post(t, "/webhooks", `{"events":["*"]}`).text(t, "id")
+	Alone(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Text(t, "id")
 		pix := func(fields string) string {
 			return `{"paymentMethodId":"sbx_pix","documentId":"52998224725",` + fields + `}`
 		}
 		session := func(fields string) string {
 			return `{"customer":{"firstName":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"},` + fields + `}`
 		}
-		for _, c := range []mistake{
+		for _, c := range []Mistake{
 			// The worth of an amount is bounded in USD, and the message tells it of what was sent.
 			{"too little of a currency", "", "/payments", pix(`"amount":0.01,"currency":"BRL"`), "", "400 amount_invalid amount", "0.01 BRL are worth less than 0.01 USD: send more"},
 			{"ten pesos", "", "/payments", `{"paymentMethodId":"sbx_pse","amount":10,"currency":"COP"}`, "", "400 amount_invalid amount", "10.00 COP are worth less than 0.01 USD: send more"},
@@ -53,19 +53,19 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			{"an order by half its name", "", "/payments?order_id=1", "", "", "400 invalid_request order_id", "there is no query parameter order_id: did you mean merchantOrderId?"},
 			{"two of one filter", "", "/payments?status=pending&status=failed", "", "", "400 invalid_request status", "status is sent 2 times: send it once"},
 		} {
-			t.Run(c.name, func(t *testing.T) { o.errs(t, c) })
+			t.Run(c.Name, func(t *testing.T) { CheckMistake(t, o, c) })
 		}
 
 		// What says nothing of a currency is in USD, and what nobody could mean is ignored, as before.
-		o.create(t, pix(`"amount":5,"currency":null`))
-		o.get(t, "/payments?utm_source=mail&_=17&customer=x").want(t, http.StatusOK)
+		o.Create(t, pix(`"amount":5,"currency":null`))
+		o.Get(t, "/payments?utm_source=mail&_=17&customer=x").Want(t, http.StatusOK)
 	})
 }
 
 // What a field is to hold is told of the field, and not of another one of the same type (ERR-17).
 func TestAmountsAreDescribedAsWhatTheyAre(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.errs(t, mistake{"no amount to withdraw", "", "/withdrawals", `{}`, "", "400 missing_field amount", "(USD major units, two decimals, the fee included; more than the fee and at most the available balance)"})
+	Alone(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		CheckMistake(t, o, Mistake{"no amount to withdraw", "", "/withdrawals", `{}`, "", "400 missing_field amount", "(USD major units, two decimals, the fee included; more than the fee and at most the available balance)"})
 	})
 }

@@ -11,35 +11,40 @@ import (
 	"time"
 )
 
-// stages are the places a payment can be brought to, with the status it then
+// stage is a place that a payment can be brought to.
+type stage struct {
+	Name, Status string
+	Bring        func(t *testing.T, o Client) string
+}
+
+// Stages are the places a payment can be brought to, with the status it then
 // has.
-var stages = []struct {
-	name, status string
-	bring        func(t *testing.T, o shop) string
-}{
-	{"pending", "pending", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) }},
-	{"processing", "processing", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`) }},
-	{"completed", "completed", func(t *testing.T, o shop) string { return o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`) }},
-	{"failed", "failed", func(t *testing.T, o shop) string {
-		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: failed")
+var Stages = []stage{
+	{"pending", "pending", func(t *testing.T, o Client) string { return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) }},
+	{"processing", "processing", func(t *testing.T, o Client) string {
+		return o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
 	}},
-	{"exhausted", "failed", func(t *testing.T, o shop) string {
-		return o.post(t, "/payments", `{"amount":10.91,"paymentMethodId":"sbx_card"}`).text(t, "error.details.transactionId")
+	{"completed", "completed", func(t *testing.T, o Client) string { return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`) }},
+	{"failed", "failed", func(t *testing.T, o Client) string {
+		return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: failed")
 	}},
-	{"expired", "expired", func(t *testing.T, o shop) string {
-		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: expired")
+	{"exhausted", "failed", func(t *testing.T, o Client) string {
+		return o.Post(t, "/payments", `{"amount":10.91,"paymentMethodId":"sbx_card"}`).Text(t, "error.details.transactionId")
 	}},
-	{"refunded", "refunded", func(t *testing.T, o shop) string {
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
-		o.simulate(t, id, "refunded").want(t, http.StatusOK)
+	{"expired", "expired", func(t *testing.T, o Client) string {
+		return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: expired")
+	}},
+	{"refunded", "refunded", func(t *testing.T, o Client) string {
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.Simulate(t, id, "refunded").Want(t, http.StatusOK)
 		return id
 	}},
-	{"disputed", "completed", func(t *testing.T, o shop) string {
-		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback")
+	{"disputed", "completed", func(t *testing.T, o Client) string {
+		return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback")
 	}},
-	{"charged back", "chargeback", func(t *testing.T, o shop) string {
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
-		o.notify(t, "sandbox-1", note(id, `"status":"disputed","reason":"fraudulent"`)).want(t, http.StatusOK)
+	{"charged back", "chargeback", func(t *testing.T, o Client) string {
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		o.Notify(t, "sandbox-1", Note(id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		return id
 	}},
 }
@@ -57,43 +62,43 @@ func TestSimulationTable(t *testing.T) {
 		"completed chargeback": {"completed", []string{"chargeback.created", "claim.opened"}},
 		"disputed refunded":    {"refunded", []string{"payment.refunded"}},
 	}
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`) // so that refunds have something to draw on
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
-		for _, stage := range stages {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`) // so that refunds have something to draw on
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		for _, stage := range Stages {
 			for _, action := range []string{"paid", "failed", "expired", "refunded", "chargeback"} {
-				t.Run(stage.name+" "+action, func(t *testing.T) {
-					id := stage.bring(t, o)
-					if got := o.status(t, id); got != stage.status {
-						t.Fatalf("brought to %s, want %s", got, stage.status)
+				t.Run(stage.Name+" "+action, func(t *testing.T) {
+					id := stage.Bring(t, o)
+					if got := o.Status(t, id); got != stage.Status {
+						t.Fatalf("brought to %s, want %s", got, stage.Status)
 					}
 					path := "/payments"
 					if action == "paid" {
 						path = "/transactions" // the alias
 					}
-					r := o.post(t, path+"/"+id+"/simulate", `{"action":"`+action+`"}`)
-					want, ok := allowed[stage.name+" "+action]
+					r := o.Post(t, path+"/"+id+"/simulate", `{"action":"`+action+`"}`)
+					want, ok := allowed[stage.Name+" "+action]
 					if !ok {
-						r.is(t, http.StatusConflict, fmt.Sprintf(`{"error":{"code":"conflict_state","type":"conflict_error","message":"<text>",
-							"requestId":"<req>","details":{"helpUrl":"<url>","from":%q,"action":%q}}}`, stage.status, action))
-						if got := o.status(t, id); got != stage.status {
-							t.Errorf("the payment is %s after a conflict, want %s", got, stage.status)
+						r.Is(t, http.StatusConflict, fmt.Sprintf(`{"error":{"code":"conflict_state","type":"conflict_error","message":"<text>",
+							"requestId":"<req>","details":{"helpUrl":"<url>","from":%q,"action":%q}}}`, stage.Status, action))
+						if got := o.Status(t, id); got != stage.Status {
+							t.Errorf("the payment is %s after a conflict, want %s", got, stage.Status)
 						}
 						return
 					}
 					events, err := json.Marshal(want.events)
-					must(t, err)
-					r.is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":%q,"eventsFired":%s}`, id, want.status, events))
-					if got := o.status(t, id); got != want.status {
+					Must(t, err)
+					r.Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":%q,"eventsFired":%s}`, id, want.status, events))
+					if got := o.Status(t, id); got != want.status {
 						t.Errorf("the payment is %s, want %s", got, want.status)
 					}
 					var told []string
-					all := map[string]int{"completed": 1, "disputed": 4}[stage.name] + len(want.events)
-					for _, d := range endpoint.about(t, id, all) {
-						if d.text("request.id") == r.header.Get("X-Request-Id") {
-							told = append(told, d.text("type"))
+					all := map[string]int{"completed": 1, "disputed": 4}[stage.Name] + len(want.events)
+					for _, d := range endpoint.About(t, id, all) {
+						if d.Text("request.id") == r.Header.Get("X-Request-Id") {
+							told = append(told, d.Text("type"))
 						}
 					}
 					if !slices.Equal(told, want.events) {
@@ -102,7 +107,7 @@ func TestSimulationTable(t *testing.T) {
 				})
 			}
 		}
-		pending := stages[0].bring(t, o)
+		pending := Stages[0].Bring(t, o)
 		for name, c := range map[string]struct{ path, body, want string }{
 			"no action":             {pending, `{}`, "400 missing_field invalid_request_error param=action issues=action missing=action"},
 			"an unknown action":     {pending, `{"action":"slow_payment"}`, "400 invalid_request invalid_request_error param=action issues=action"},
@@ -114,68 +119,68 @@ func TestSimulationTable(t *testing.T) {
 			"an id with NUL":        {"TXN-%00", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
 			"an id that is no text": {"TXN-%ff", `{"action":"paid"}`, "404 transaction_not_found invalid_request_error"},
 		} {
-			t.Run(name, func(t *testing.T) { o.post(t, "/payments/"+c.path+"/simulate", c.body).refused(t, c.want) })
+			t.Run(name, func(t *testing.T) { o.Post(t, "/payments/"+c.path+"/simulate", c.body).Refused(t, c.want) })
 		}
-		o.post(t, "/payments/"+pending+"/simulate", `{"action":"paid"}`, "Content-Type: ").refused(t, "415 content_type_required invalid_request_error")
-		o.live().simulate(t, pending, "paid").refused(t, "400 production_key_refused invalid_request_error")
-		if got := o.status(t, pending); got != "pending" {
+		o.Post(t, "/payments/"+pending+"/simulate", `{"action":"paid"}`, "Content-Type: ").Refused(t, "415 content_type_required invalid_request_error")
+		o.Production().Simulate(t, pending, "paid").Refused(t, "400 production_key_refused invalid_request_error")
+		if got := o.Status(t, pending); got != "pending" {
 			t.Errorf("the payment is %s after refused calls, want pending", got)
 		}
 	})
 }
 
 func TestSimulationHappensOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`)
 		for _, c := range []struct{ action, from string }{{"paid", "completed"}, {"refunded", "refunded"}} {
-			replies := make([]reply, 8)
+			replies := make([]Reply, 8)
 			var all sync.WaitGroup
 			for n := range replies {
-				all.Go(func() { replies[n] = o.simulate(t, id, c.action) })
+				all.Go(func() { replies[n] = o.Simulate(t, id, c.action) })
 			}
 			all.Wait()
 			done := 0
 			for _, r := range replies {
-				if r.status == http.StatusOK {
+				if r.Status == http.StatusOK {
 					done++
 					continue
 				}
-				r.refused(t, "409 conflict_state conflict_error from="+c.from+" action="+c.action)
+				r.Refused(t, "409 conflict_state conflict_error from="+c.from+" action="+c.action)
 			}
 			if done != 1 {
 				t.Errorf("%d of 8 calls have simulated %s, want 1", done, c.action)
 			}
 		}
-		o.get(t, "/me").is(t, http.StatusOK, profile(o, emptyBuckets))
+		o.Get(t, "/me").Is(t, http.StatusOK, Profile(o, EmptyBuckets))
 	})
 }
 
 // The header plays its part inside the create call (SBX-8).
 // Of two who play opposite things at a time one wins, and the other one is told.
 func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for range 10 {
-			id := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
-			replies := map[string]reply{}
+			id := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+			replies := map[string]Reply{}
 			var mu sync.Mutex
 			var race sync.WaitGroup
 			for _, action := range []string{"paid", "failed"} {
 				race.Go(func() {
-					r := o.simulate(t, id, action)
+					r := o.Simulate(t, id, action)
 					mu.Lock()
 					defer mu.Unlock()
 					replies[action] = r
 				})
 			}
 			race.Wait()
-			status := o.status(t, id)
+			status := o.Status(t, id)
 			for action, r := range replies {
 				if won := status == map[string]string{"paid": "completed", "failed": "failed"}[action]; won {
-					r.want(t, http.StatusOK)
+					r.Want(t, http.StatusOK)
 				} else {
-					r.refused(t, "409 conflict_state conflict_error from="+status+" action="+action)
+					r.Refused(t, "409 conflict_state conflict_error from="+status+" action="+action)
 				}
 			}
 		}
@@ -183,10 +188,10 @@ func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
 }
 
 func TestSimulationHeader(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
 		const paid, disputed = "payment.completed payment.captured", "payment.completed payment.captured chargeback.created claim.opened"
 		for _, c := range []struct{ header, method, amount, want, status, events string }{
 			{"paid", "sbx_pix", "10", "201", "completed", paid},
@@ -205,26 +210,26 @@ func TestSimulationHeader(t *testing.T) {
 			{"failed", "sbx_card", "10.65", "402 card_declined card_error decline=do_not_honor", "failed", "payment.failed"},
 		} {
 			t.Run(c.header+" "+c.method+" "+c.amount, func(t *testing.T) {
-				r := o.post(t, "/payments", `{"amount":`+c.amount+`,"paymentMethodId":"`+c.method+`","documentId":"1"}`, "Sandbox-Simulate: "+c.header)
-				r.refused(t, c.want)
+				r := o.Post(t, "/payments", `{"amount":`+c.amount+`,"paymentMethodId":"`+c.method+`","documentId":"1"}`, "Sandbox-Simulate: "+c.header)
+				r.Refused(t, c.want)
 				at := "error.details.transactionId"
-				if r.status < 400 {
+				if r.Status < 400 {
 					at = "transactionId"
-					if got := r.text(t, "status"); got != c.status {
+					if got := r.Text(t, "status"); got != c.status {
 						t.Errorf("the reply says %s, want %s: %s", got, c.status, r)
 					}
 				}
-				id := r.text(t, at)
-				if got := o.status(t, id); got != c.status {
+				id := r.Text(t, at)
+				if got := o.Status(t, id); got != c.status {
 					t.Errorf("the payment is %s, want %s", got, c.status)
 				}
-				list := endpoint.about(t, id, len(strings.Fields(c.events)))
-				if types(list) != c.events {
-					t.Errorf("the endpoint was told %q, want %q", types(list), c.events)
+				list := endpoint.About(t, id, len(strings.Fields(c.events)))
+				if Types(list) != c.events {
+					t.Errorf("the endpoint was told %q, want %q", Types(list), c.events)
 				}
 				for _, d := range list {
-					if d.text("request.id") != r.header.Get("X-Request-Id") {
-						t.Errorf("%s names the request %s, want the create call's: %s", d.text("type"), d.text("request.id"), r)
+					if d.Text("request.id") != r.Header.Get("X-Request-Id") {
+						t.Errorf("%s names the request %s, want the create call's: %s", d.Text("type"), d.Text("request.id"), r)
 					}
 				}
 			})
@@ -233,79 +238,79 @@ func TestSimulationHeader(t *testing.T) {
 }
 
 func TestSlowPaymentCompletesByItself(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
 		for _, method := range []string{"sbx_pix", "sbx_card"} {
-			id := o.create(t, `{"amount":10,"paymentMethodId":"`+method+`","documentId":"1"}`, "Sandbox-Simulate: slow_payment")
-			s.clock.advance(20 * time.Second)
+			id := o.Create(t, `{"amount":10,"paymentMethodId":"`+method+`","documentId":"1"}`, "Sandbox-Simulate: slow_payment")
+			s.Clock.Advance(20 * time.Second)
 			_, err := s.App.Cascade.Sweep(ctx)
-			must(t, err)
-			if got := o.status(t, id); got != "pending" {
+			Must(t, err)
+			if got := o.Status(t, id); got != "pending" {
 				t.Errorf("a slow payment by %s is %s after 20 s, want pending", method, got)
 			}
-			s.clock.advance(11 * time.Second)
-			s.sweep(t, "30 s have passed", func() bool { return o.status(t, id) == "completed" })
-			list := endpoint.about(t, id, 2)
-			if got := types(list); got != "payment.completed payment.captured" {
+			s.Clock.Advance(11 * time.Second)
+			s.Sweep(t, "30 s have passed", func() bool { return o.Status(t, id) == "completed" })
+			list := endpoint.About(t, id, 2)
+			if got := Types(list); got != "payment.completed payment.captured" {
 				t.Errorf("the endpoint was told %q", got)
 			}
-			if list[0].text("request.id") != "<nil>" || list[0].text("data.previous.status") != "pending" {
-				t.Errorf("nobody's request completed it from pending, but the event says %s", list[0].body)
+			if list[0].Text("request.id") != "<nil>" || list[0].Text("data.previous.status") != "pending" {
+				t.Errorf("nobody's request completed it from pending, but the event says %s", list[0].Body)
 			}
 		}
 	})
 }
 
 func TestOpenPaymentIsAskedAboutEveryFiveMinutes(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 3 {
 			due := func() time.Duration {
 				list, err := s.App.OldestDue(ctx)
-				must(t, err)
-				return list["pending payments"].Sub(s.clock.now())
+				Must(t, err)
+				return list["pending payments"].Sub(s.Clock.Now())
 			}
-			if wait := due(); wait <= 5*time.Minute-patience || wait > 5*time.Minute {
+			if wait := due(); wait <= 5*time.Minute-Patience || wait > 5*time.Minute {
 				t.Fatalf("the next question is in %s", wait)
 			}
-			s.clock.advance(due() + time.Millisecond)
-			s.sweep(t, "the provider was asked", func() bool { return due() > 4*time.Minute })
+			s.Clock.Advance(due() + time.Millisecond)
+			s.Sweep(t, "the provider was asked", func() bool { return due() > 4*time.Minute })
 		}
 	})
 }
 
 func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
-		transfer := o.create(t, `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"1"}`)
-		voucher := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.clock.advance(24*time.Hour - time.Minute)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		transfer := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"1"}`)
+		voucher := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Clock.Advance(24*time.Hour - time.Minute)
 		_, err := s.App.Cascade.Sweep(ctx)
-		must(t, err)
-		if got := o.status(t, transfer); got != "pending" {
+		Must(t, err)
+		if got := o.Status(t, transfer); got != "pending" {
 			t.Errorf("the transfer is %s a minute before its window ends, want pending", got)
 		}
-		s.clock.advance(time.Minute)
-		s.sweep(t, "the transfer's day is over", func() bool { return o.status(t, transfer) == "expired" })
-		if got := o.status(t, voucher); got != "pending" {
+		s.Clock.Advance(time.Minute)
+		s.Sweep(t, "the transfer's day is over", func() bool { return o.Status(t, transfer) == "expired" })
+		if got := o.Status(t, voucher); got != "pending" {
 			t.Errorf("the voucher is %s after a day, want pending: it has seven", got)
 		}
-		d := endpoint.about(t, transfer, 1)[0]
-		if d.text("type") != "payment.failed" || d.text("data.object.status") != "expired" || d.text("data.object.failure.code") != "expired" {
-			t.Errorf("want payment.failed of an expired payment, got %s", d.body)
+		d := endpoint.About(t, transfer, 1)[0]
+		if d.Text("type") != "payment.failed" || d.Text("data.object.status") != "expired" || d.Text("data.object.failure.code") != "expired" {
+			t.Errorf("want payment.failed of an expired payment, got %s", d.Body)
 		}
-		r := o.get(t, "/payments/"+transfer)
-		if _, ok := r.at(t, "timestamps.expired"); !ok || r.text(t, "failure.code") != "expired" {
+		r := o.Get(t, "/payments/"+transfer)
+		if _, ok := r.At(t, "timestamps.expired"); !ok || r.Text(t, "failure.code") != "expired" {
 			t.Errorf("want it to say when and why it ended: %s", r)
 		}
-		s.clock.advance(6 * 24 * time.Hour)
-		s.sweep(t, "the voucher's week is over", func() bool { return o.status(t, voucher) == "expired" })
-		if n := o.total(t, map[string][]string{"status": {"expired"}}); n != "2" {
+		s.Clock.Advance(6 * 24 * time.Hour)
+		s.Sweep(t, "the voucher's week is over", func() bool { return o.Status(t, voucher) == "expired" })
+		if n := o.Total(t, map[string][]string{"status": {"expired"}}); n != "2" {
 			t.Errorf("%s expired payments are listed, want 2", n)
 		}
 	})

@@ -31,7 +31,7 @@ type snippet struct {
 func snippetsOf(t *testing.T, paper string) (list []snippet) {
 	t.Helper()
 	text, err := os.ReadFile("../../" + paper)
-	must(t, err)
+	Must(t, err)
 	lines, before := strings.Split(string(text), "\n"), ""
 	for i := 0; i < len(lines); i++ {
 		s := snippet{paper: paper, line: i + 1, unrun: strings.HasPrefix(before, unrun)}
@@ -82,7 +82,7 @@ func script(t *testing.T, env []string, program string, args ...string) string {
 
 // Each snippet that an integrator finds in a page runs as it stands there.
 func TestEverySnippetRuns(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		var all []snippet
 		skipped := 0
 		for _, paper := range papers {
@@ -95,11 +95,11 @@ func TestEverySnippetRuns(t *testing.T) {
 		}
 		for _, p := range all {
 			if p.language == "json" && strings.Contains(p.code, "must be refused") {
-				must(t, json.Unmarshal([]byte(p.code), &vectors))
+				Must(t, json.Unmarshal([]byte(p.code), &vectors))
 			}
 		}
 		example, err := os.ReadFile("../../client/example_test.go")
-		must(t, err)
+		Must(t, err)
 		for _, p := range all {
 			if p.unrun {
 				skipped++
@@ -140,7 +140,7 @@ console.log(verify(secret, header, body, +t), verify(secret, header, '{}', +t), 
 					}
 				case "":
 					for _, command := range p.commands() {
-						s.shell(t, command)
+						shell(t, s, command)
 					}
 				default:
 					t.Errorf("nothing runs %s: add it here", p.language)
@@ -154,13 +154,13 @@ console.log(verify(secret, header, body, +t), verify(secret, header, '{}', +t), 
 }
 
 // shell runs commands against the service as a new shop would.
-func (s *service) shell(t *testing.T, commands string) {
+func shell(t *testing.T, s *Instance, commands string) {
 	t.Helper()
-	o := s.shop(t)
-	login := o.pair(t)
-	hook := o.post(t, "/webhooks", `{"events":["payment.completed"]}`).want(t, http.StatusCreated).text(t, "id")
+	o := s.NewShop(t)
+	login := Pair(t, o)
+	hook := o.Post(t, "/webhooks", `{"events":["payment.completed"]}`).Want(t, http.StatusCreated).Text(t, "id")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	receiver := listener.Addr().String()
 	listener.Close()
 	commands = strings.NewReplacer("http://127.0.0.1:8080", s.URL, "127.0.0.1:9000", receiver, "('127.0.0.1', 9000)", "('127.0.0.1', "+strings.TrimPrefix(receiver, "127.0.0.1:")+")").Replace(commands)
@@ -169,7 +169,7 @@ func (s *service) shell(t *testing.T, commands string) {
 		text += "\ncurl --retry 50 --retry-connrefused --retry-delay 1 -d '{\"taken\":true}' http://" + receiver + "/"
 	}
 	got := script(t, []string{
-		"U=" + s.URL + apiPath, "KEY=" + o.credential, "TOKEN=" + login.text(t, "accessToken"), "REFRESH=" + login.text(t, "refreshToken"), "WEBHOOK=" + hook,
+		"U=" + s.URL + APIPath, "KEY=" + o.Credential, "TOKEN=" + login.Text(t, "accessToken"), "REFRESH=" + login.Text(t, "refreshToken"), "WEBHOOK=" + hook,
 	}, "bash", "-euo", "pipefail", "-c", text)
 	if strings.Contains(commands, receiver) && (!strings.Contains(got, `"secret":"whsec_`) || !strings.Contains(got, `{"taken":true}`)) {
 		t.Errorf("it says %s", got)

@@ -18,13 +18,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// spec is the OpenAPI document that a service publishes. In this copy objects
+// Spec is the OpenAPI document that a service publishes. In this copy objects
 // have only the properties that are described, so that a reply with more is
 // found out.
-type spec struct {
-	text  []byte // as published
-	tree  map[string]any
-	paths map[string]any
+type Spec struct {
+	Text  []byte // as published
+	Tree  map[string]any
+	Paths map[string]any
 	base  string   // in front of its paths
 	seen  *witness // what the tests saw of it
 
@@ -32,37 +32,37 @@ type spec struct {
 	compiler *jsonschema.Compiler
 }
 
-// published is the document that all services of a test run publish, but for
+// Published is the document that all services of a test run publish, but for
 // the URL in it.
-var published struct {
+var Published struct {
 	sync.Once
-	*spec
+	*Spec
 }
 
-// publishedForOperators is the document of the admin API.
-var publishedForOperators struct {
+// PublishedForOperators is the document of the admin API.
+var PublishedForOperators struct {
 	sync.Once
-	*spec
+	*Spec
 }
 
-// readSpec reads a document from the service itself.
-func readSpec(t *testing.T, address, base string, seen *witness) *spec {
+// ReadSpec reads a document from the service itself.
+func ReadSpec(t *testing.T, address, base string, seen *witness) *Spec {
 	t.Helper()
 	res, err := http.Get(address)
-	must(t, err)
+	Must(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	must(t, err)
+	Must(t, err)
 	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || kind != "application/json" {
 		t.Fatalf("GET %s: %d %s", address, res.StatusCode, kind)
 	}
-	tree := decode(t, text)
+	tree := Decode(t, text)
 	closeObjects(tree)
-	s := &spec{text: text, base: base, seen: seen, compiler: jsonschema.NewCompiler()}
-	s.tree, _ = tree.(map[string]any)
-	s.paths, _ = s.tree["paths"].(map[string]any)
+	s := &Spec{Text: text, base: base, seen: seen, compiler: jsonschema.NewCompiler()}
+	s.Tree, _ = tree.(map[string]any)
+	s.Paths, _ = s.Tree["paths"].(map[string]any)
 	s.compiler.AssertFormat()
-	must(t, s.compiler.AddResource(document, tree))
+	Must(t, s.compiler.AddResource(document, tree))
 	return s
 }
 
@@ -85,8 +85,8 @@ func closeObjects(v any) {
 	}
 }
 
-// follow validates a JSON text by the schema at a place of the document.
-func (s *spec) follow(text []byte, place ...string) error {
+// Follow validates a JSON text by the schema at a place of the document.
+func (s *Spec) Follow(text []byte, place ...string) error {
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 	address := document + "#"
 	for _, part := range place {
@@ -106,49 +106,49 @@ func (s *spec) follow(text []byte, place ...string) error {
 }
 
 // check fails the test when a reply is not as the document says.
-func (s *spec) check(t *testing.T, r reply) {
+func (s *Spec) check(t *testing.T, r Reply) {
 	t.Helper()
-	if err := s.validate(r); err != nil {
+	if err := s.Validate(r); err != nil {
 		t.Errorf("the OpenAPI document says otherwise: %v: %s", err, r)
 	}
 }
 
-// validate reports how a reply differs from the document, and remembers what
+// Validate reports how a reply differs from the document, and remembers what
 // was seen. What is no endpoint is not in it.
-func (s *spec) validate(r reply) error {
-	path, _, _ := strings.Cut(strings.TrimPrefix(r.request.path, s.base), "?")
+func (s *Spec) Validate(r Reply) error {
+	path, _, _ := strings.Cut(strings.TrimPrefix(r.request.Path, s.base), "?")
 	template := s.find(path)
-	method := strings.ToLower(r.request.method)
-	status := strconv.Itoa(r.status)
+	method := strings.ToLower(r.request.Method)
+	status := strconv.Itoa(r.Status)
 	if method == "head" { // a GET without its body
 		return nil
 	}
-	if _, ok := at(s.paths[template], method); !ok {
-		if r.status != http.StatusNotFound && r.status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/providers/") {
-			return fmt.Errorf("%s %s is not in it", r.request.method, path)
+	if _, ok := At(s.Paths[template], method); !ok {
+		if r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/providers/") {
+			return fmt.Errorf("%s %s is not in it", r.request.Method, path)
 		}
 		return nil
 	}
 	place := []string{"paths", template, method, "responses", status}
-	response, ok := s.node(place)
+	response, ok := s.Node(place)
 	if !ok {
-		return fmt.Errorf("%s %s never answers %d", method, template, r.status)
+		return fmt.Errorf("%s %s never answers %d", method, template, r.Status)
 	}
 	if ref, ok := response["$ref"].(string); ok {
 		place = strings.Split(strings.TrimPrefix(ref, "#/"), "/")
-		response, _ = s.node(place)
+		response, _ = s.Node(place)
 	}
-	if err := headersFollow(r.header, response); err != nil {
+	if err := headersFollow(r.Header, response); err != nil {
 		return err
 	}
-	kind, _, _ := strings.Cut(r.header.Get("Content-Type"), ";")
-	if _, ok := at(response["content"], kind); !ok {
-		return fmt.Errorf("%s %s never answers %d with %q", method, template, r.status, kind)
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if _, ok := At(response["content"], kind); !ok {
+		return fmt.Errorf("%s %s never answers %d with %q", method, template, r.Status, kind)
 	}
 	code := ""
 	if declared, ok := response["x-error-codes"].([]any); ok {
 		var e struct{ Error struct{ Code string } }
-		if err := json.Unmarshal(r.body, &e); err != nil {
+		if err := json.Unmarshal(r.Body, &e); err != nil {
 			return err
 		}
 		if code = e.Error.Code; !slices.Contains(declared, any(code)) {
@@ -156,7 +156,7 @@ func (s *spec) validate(r reply) error {
 		}
 	}
 	if kind == "application/json" {
-		if err := s.follow(r.body, append(place, "content", kind, "schema")...); err != nil {
+		if err := s.Follow(r.Body, append(place, "content", kind, "schema")...); err != nil {
 			return err
 		}
 	}
@@ -168,8 +168,8 @@ func (s *spec) validate(r reply) error {
 }
 
 // node is what stands at a place of the document.
-func (s *spec) node(place []string) (map[string]any, bool) {
-	v := any(s.tree)
+func (s *Spec) Node(place []string) (map[string]any, bool) {
+	v := any(s.Tree)
 	for _, part := range place {
 		m, _ := v.(map[string]any)
 		v = m[part]
@@ -204,12 +204,12 @@ func headersFollow(header http.Header, response map[string]any) error {
 
 // find returns the template of a concrete path; one without a parameter goes
 // before one with.
-func (s *spec) find(path string) (found string) {
-	if _, ok := s.paths[path]; ok {
+func (s *Spec) find(path string) (found string) {
+	if _, ok := s.Paths[path]; ok {
 		return path
 	}
 	parts := strings.Split(path, "/")
-	for template := range s.paths {
+	for template := range s.Paths {
 		same := func(a, b string) bool { return a == b || strings.HasPrefix(a, "{") && b != "" }
 		if slices.EqualFunc(strings.Split(template, "/"), parts, same) {
 			found = template
@@ -218,16 +218,16 @@ func (s *spec) find(path string) (found string) {
 	return found
 }
 
-// checkEvent fails the test when an event is not as the document says.
-func (s *spec) checkEvent(t *testing.T, kind string, body []byte) {
+// CheckEvent fails the test when an event is not as the document says.
+func (s *Spec) CheckEvent(t *testing.T, kind string, body []byte) {
 	t.Helper()
-	if err := s.validateEvent(kind, body); err != nil {
+	if err := s.ValidateEvent(kind, body); err != nil {
 		t.Errorf("the OpenAPI document says otherwise of %s: %v:\n%s", kind, err, body)
 	}
 }
 
-func (s *spec) validateEvent(kind string, body []byte) error {
-	err := s.follow(body, "webhooks", kind, "post", "requestBody", "content", "application/json", "schema")
+func (s *Spec) ValidateEvent(kind string, body []byte) error {
+	err := s.Follow(body, "webhooks", kind, "post", "requestBody", "content", "application/json", "schema")
 	if err == nil {
 		witnessed.event(kind)
 	}
@@ -236,15 +236,15 @@ func (s *spec) validateEvent(kind string, body []byte) error {
 
 // The checks of this package are as good as this one.
 func TestDocumentSeesEveryDifference(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		o.subscribe(t, endpoint.URL, `"*"`)
-		created := o.post(t, "/payments", card).want(t, http.StatusCreated)
-		refused := o.post(t, "/payments", `{}`).want(t, http.StatusBadRequest)
-		event := endpoint.about(t, created.text(t, "transactionId"), 1)[0]
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		created := o.Post(t, "/payments", Card).Want(t, http.StatusCreated)
+		refused := o.Post(t, "/payments", `{}`).Want(t, http.StatusBadRequest)
+		event := endpoint.About(t, created.Text(t, "transactionId"), 1)[0]
 		for _, change := range []struct {
-			of       reply
+			of       Reply
 			old, new string
 		}{
 			{created, `"status":"completed"`, `"status":"done"`},
@@ -258,8 +258,8 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 			{refused, `"requestId":`, `"request":`},
 		} {
 			r := change.of
-			r.body = bytes.Replace(r.body, []byte(change.old), []byte(change.new), 1)
-			if bytes.Equal(r.body, change.of.body) || s.spec.validate(r) == nil {
+			r.Body = bytes.Replace(r.Body, []byte(change.old), []byte(change.new), 1)
+			if bytes.Equal(r.Body, change.of.Body) || s.Spec.Validate(r) == nil {
 				t.Errorf("the document does not mind %s in place of %s: %s", change.new, change.old, r)
 			}
 		}
@@ -271,8 +271,8 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 			`"object":{`:                 `"object":{"more":1,`,
 			`"previous":{`:               `"previous":{"more":1,`,
 		} {
-			body := bytes.Replace(event.body, []byte(old), []byte(changed), 1)
-			if bytes.Equal(body, event.body) || s.spec.validateEvent("payment.completed", body) == nil {
+			body := bytes.Replace(event.Body, []byte(old), []byte(changed), 1)
+			if bytes.Equal(body, event.Body) || s.Spec.ValidateEvent("payment.completed", body) == nil {
 				t.Errorf("the document does not mind %s in place of %s:\n%s", changed, old, body)
 			}
 		}
@@ -280,8 +280,8 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 }
 
 func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		doc, err := openapi3.NewLoader().LoadFromData(readSpec(t, s.URL+"/api/openapi.json", apiPath, &witnessed).text)
+	Alone(t, func(t *testing.T, s *Instance) {
+		doc, err := openapi3.NewLoader().LoadFromData(ReadSpec(t, s.URL+"/api/openapi.json", APIPath, &witnessed).Text)
 		if err != nil {
 			t.Fatalf("the OpenAPI document cannot be read: %v", err)
 		}
@@ -311,8 +311,8 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 		if len(doc.Webhooks) != len(hook.EventTypes()) {
 			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(hook.EventTypes()))
 		}
-		if server := doc.Servers[0].URL; server != s.URL+apiPath {
-			t.Errorf("the document's server is %s, want %s", server, s.URL+apiPath)
+		if server := doc.Servers[0].URL; server != s.URL+APIPath {
+			t.Errorf("the document's server is %s, want %s", server, s.URL+APIPath)
 		}
 		if err := doc.Validate(ctx); err != nil {
 			t.Errorf("the document is not valid: %v", err)
@@ -340,14 +340,14 @@ var endpointsWanted = []string{
 // divide by 0.01 refuse a good part of all prices.
 func TestDocumentsNumbersAreDouble(t *testing.T) {
 	t.Run("merchants", func(t *testing.T) {
-		alone(t, func(t *testing.T, s *service) { numbersAreDouble(t, s.spec) })
+		Alone(t, func(t *testing.T, s *Instance) { numbersAreDouble(t, s.Spec) })
 	})
 	t.Run("operators", func(t *testing.T) {
-		operated(t, func(t *testing.T, _ operator) { numbersAreDouble(t, publishedForOperators.spec) })
+		Operated(t, func(t *testing.T, _ Operator) { numbersAreDouble(t, PublishedForOperators.Spec) })
 	})
 }
 
-func numbersAreDouble(t *testing.T, s *spec) {
+func numbersAreDouble(t *testing.T, s *Spec) {
 	t.Helper()
 	numbers := 0
 	var look func(place string, v any)
@@ -374,7 +374,7 @@ func numbersAreDouble(t *testing.T, s *spec) {
 			}
 		}
 	}
-	look("", s.tree)
+	look("", s.Tree)
 	if numbers == 0 {
 		t.Error("the document has no number")
 	}
@@ -383,7 +383,7 @@ func numbersAreDouble(t *testing.T, s *spec) {
 // Generators drop schemas that no operation refers to before they look at
 // webhooks.
 func TestDocumentsEventsReferToWhatOperationsUse(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		used := map[string]bool{}
 		var follow func(v any)
 		follow = func(v any) {
@@ -391,7 +391,7 @@ func TestDocumentsEventsReferToWhatOperationsUse(t *testing.T) {
 			case map[string]any:
 				if ref, ok := v["$ref"].(string); ok && !used[ref] {
 					used[ref] = true
-					to, _ := s.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+					to, _ := s.Spec.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 					follow(to)
 				}
 				for _, below := range v {
@@ -403,8 +403,8 @@ func TestDocumentsEventsReferToWhatOperationsUse(t *testing.T) {
 				}
 			}
 		}
-		follow(s.spec.paths)
-		components, _ := s.spec.tree["components"].(map[string]any)
+		follow(s.Spec.Paths)
+		components, _ := s.Spec.Tree["components"].(map[string]any)
 		schemas, _ := components["schemas"].(map[string]any)
 		for name := range schemas {
 			if !used["#/components/schemas/"+name] {

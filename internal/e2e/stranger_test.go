@@ -22,23 +22,23 @@ import (
 func TestStrangersMakeNoLabels(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	address := l.Addr().String()
-	must(t, l.Close())
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) { c.Metrics = address })
+	Must(t, l.Close())
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) { c.Metrics = address })
 	const strangers = 50
 	for i := range strangers {
 		r, err := http.NewRequest(fmt.Sprintf("METHOD-%d", i), s.URL+"/nowhere", nil)
-		must(t, err)
+		Must(t, err)
 		reply, err := http.DefaultClient.Do(r)
-		must(t, err)
+		Must(t, err)
 		reply.Body.Close()
 	}
 	r, err := http.Get("http://" + address + "/metrics")
-	must(t, err)
+	Must(t, err)
 	defer r.Body.Close()
 	page, err := io.ReadAll(r.Body)
-	must(t, err)
+	Must(t, err)
 	told := map[string]bool{}
 	for _, label := range regexp.MustCompile(`method="([^"]*)"`).FindAllSubmatch(page, -1) {
 		told[string(label[1])] = true
@@ -65,17 +65,17 @@ func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWith(t, dbtest.SQLite(t), &clock{}, func(config *daemon.Config) {
+			s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(config *daemon.Config) {
 				config.Proxies = c.trusted
 				if name == "limits are on" {
 					limits := daemon.DefaultLimits()
 					config.Limits = &limits
 				}
 			})
-			o := s.shop(t)
+			o := s.NewShop(t)
 			forged := []string{"X-Forwarded-For: 6.6.6.6, 198.51.100.7", "X-Real-Ip: 6.6.6.7", "Forwarded: for=6.6.6.8"}
-			hook := o.post(t, "/webhooks", `{"events":["*"]}`, forged...).want(t, http.StatusCreated)
-			if e := o.act(t, audit.WebhookCreated, hook.text(t, "id")); e.By.IP != c.want {
+			hook := o.Post(t, "/webhooks", `{"events":["*"]}`, forged...).Want(t, http.StatusCreated)
+			if e := AuditEntry(t, o, audit.WebhookCreated, hook.Text(t, "id")); e.By.IP != c.want {
 				t.Errorf("the audit log has %s, want %s", e.By.IP, c.want)
 			}
 		})
@@ -84,30 +84,30 @@ func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
 
 // No reply of the API is kept by a cache, or taken for a page by a browser.
 func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		made := o.post(t, "/payments", card).want(t, http.StatusCreated)
-		for name, r := range map[string]reply{
+	Alone(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		made := o.Post(t, "/payments", Card).Want(t, http.StatusCreated)
+		for name, r := range map[string]Reply{
 			"a payment":        made,
-			"a list":           o.get(t, "/payments"),
-			"bad credentials":  o.as("sk_test_x").get(t, "/me"),
-			"a bad body":       o.post(t, "/payments", `{`),
-			"no such endpoint": o.get(t, "/nowhere"),
-			"no such method":   o.delete(t, "/payments"),
-			"tokens":           o.post(t, "/auth/token", loginBody(o.Sandbox.Publishable, o.Sandbox.Secret)),
-			"no such provider": o.post(t, "/providers/nobody/notifications", `{}`),
-			"a ping":           o.get(t, "/ping"),
+			"a list":           o.Get(t, "/payments"),
+			"bad credentials":  o.As("sk_test_x").Get(t, "/me"),
+			"a bad body":       o.Post(t, "/payments", `{`),
+			"no such endpoint": o.Get(t, "/nowhere"),
+			"no such method":   o.Delete(t, "/payments"),
+			"tokens":           o.Post(t, "/auth/token", LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)),
+			"no such provider": o.Post(t, "/providers/nobody/notifications", `{}`),
+			"a ping":           o.Get(t, "/ping"),
 		} {
 			for header, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 				"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Strict-Transport-Security": ""} {
-				if got := r.header.Values(header); strings.Join(got, " and ") != want {
-					t.Errorf("%s (%d): %s is %q, want %s alone", name, r.status, header, got, want)
+				if got := r.Header.Values(header); strings.Join(got, " and ") != want {
+					t.Errorf("%s (%d): %s is %q, want %s alone", name, r.Status, header, got, want)
 				}
 			}
 		}
 		for _, path := range []string{"/healthz", "/readyz", "/docs", "/api/openapi.json", "/nowhere"} {
 			r, err := http.Get(s.URL + path)
-			must(t, err)
+			Must(t, err)
 			r.Body.Close()
 			if got := r.Header.Get("X-Content-Type-Options"); got != "nosniff" {
 				t.Errorf("%s: X-Content-Type-Options is %q, want nosniff", path, got)
@@ -120,17 +120,17 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 func TestBrowsersComeBackByHTTPS(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	Must(t, err)
 	address := l.Addr().String()
-	must(t, l.Close())
+	Must(t, l.Close())
 	config := daemon.Config{Database: dbtest.SQLite(t), Listen: address, PublicURL: "https://pay.example.com"}
 	masterKeys(1)(&config)
 	s, err := daemon.Start(ctx, config)
-	must(t, err)
+	Must(t, err)
 	defer s.Shutdown()
-	for _, path := range []string{"/readyz", "/docs", apiPath + "/ping", "/pay/nothing"} {
+	for _, path := range []string{"/readyz", "/docs", APIPath + "/ping", "/pay/nothing"} {
 		r, err := http.Get("http://" + address + path)
-		must(t, err)
+		Must(t, err)
 		r.Body.Close()
 		if got := r.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
 			t.Errorf("%s: Strict-Transport-Security is %q", path, got)
@@ -140,16 +140,16 @@ func TestBrowsersComeBackByHTTPS(t *testing.T) {
 
 // lines is a log that keeps every line.
 type lines struct {
-	faults
+	Faults
 }
 
 func (*lines) Enabled(context.Context, slog.Level) bool { return true }
 
 // told counts the lines that have a text.
 func (l *lines) told(text string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.lines {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	for _, line := range l.Lines {
 		if strings.Contains(line, text) {
 			n++
 		}
@@ -160,18 +160,18 @@ func (l *lines) told(text string) (n int) {
 // What asks for no credentials is bounded too, by the address that asks.
 func TestStrangersAreBounded(t *testing.T) {
 	log := &lines{}
-	c := &clock{}
-	c.freeze()
+	c := &Clock{}
+	c.Freeze()
 	limits := daemon.DefaultLimits()
 	limits.Open, limits.Refused = 1, 2 // five and ten at once
-	s := startWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
+	s := StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
 		config.Limits, config.Log, config.Proxies = &limits, slog.New(log), []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	o := s.shop(t)
+	o := s.NewShop(t)
 	from := func(address, method, path, body, signature string) int {
 		t.Helper()
 		r, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
-		must(t, err)
+		Must(t, err)
 		r.Header.Set("X-Forwarded-For", address)
 		r.Header.Set("Content-Type", "application/json")
 		if strings.HasSuffix(path, "?version") {
@@ -181,7 +181,7 @@ func TestStrangersAreBounded(t *testing.T) {
 			r.Header.Set("X-Sandbox-Signature", signature)
 		}
 		reply, err := http.DefaultTransport.RoundTrip(r) // which follows no redirect
-		must(t, err)
+		Must(t, err)
 		reply.Body.Close()
 		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
 			t.Errorf("%s %s has the headers %v", method, path, h)
@@ -211,14 +211,14 @@ func TestStrangersAreBounded(t *testing.T) {
 	}
 	// Notifications have wide bounds, and bad ones keep no good one out.
 	const notice = "/api/v1/providers/sandbox-1/notifications"
-	payment := o.create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
-	body := note(payment, paid50)
+	payment := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	body := Note(payment, Paid50)
 	for n := range 10 {
 		if got := from("192.0.2.1", http.MethodPost, notice, body, "00"); got != http.StatusUnauthorized {
 			t.Errorf("notification %d with a bad signature: %d, want 401", n+1, got)
 		}
 	}
-	if got := from("192.0.2.1", http.MethodPost, notice, body, s.sign("sandbox-1", body)); got != http.StatusOK {
+	if got := from("192.0.2.1", http.MethodPost, notice, body, s.Sign("sandbox-1", body)); got != http.StatusOK {
 		t.Errorf("a signed one from there: %d, want 200", got)
 	}
 	heard := 0
@@ -233,7 +233,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	if n := log.told("a notification was refused"); n != 1 {
 		t.Errorf("ten refused notifications in a moment made %d lines of the log, want one", n)
 	}
-	c.advance(10 * time.Second)
+	c.Advance(10 * time.Second)
 	from("192.0.2.1", http.MethodPost, notice, body, "00")
 	if n := log.told("more_of_them=9"); n != 1 {
 		t.Errorf("the log does not tell of the nine that it left out")
@@ -247,21 +247,21 @@ func TestStrangersAreBounded(t *testing.T) {
 
 // Pages that watch have a place each: so many of a payment, and of an address.
 func TestWatchersAreBounded(t *testing.T) {
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	o := s.shop(t)
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	o := s.NewShop(t)
 	watch := func(payment, address string) int {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodGet, s.URL+"/pay/"+payment+"/live?status=pending", nil)
-		must(t, err)
+		Must(t, err)
 		r.Header.Set("X-Forwarded-For", address)
 		reply, err := http.DefaultClient.Do(r)
-		must(t, err)
+		Must(t, err)
 		t.Cleanup(func() { reply.Body.Close() })
 		return reply.StatusCode
 	}
 	const ofPayment, ofAddress = 10, 100
 	for n := range ofAddress / ofPayment {
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 		for range ofPayment {
 			if got := watch(id, "198.51.100.1"); got != http.StatusOK {
 				t.Fatalf("page %d is told %d", n, got)
@@ -271,7 +271,7 @@ func TestWatchersAreBounded(t *testing.T) {
 			t.Errorf("one more page of a payment is told %d, want 503", got)
 		}
 	}
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 	if got := watch(id, "198.51.100.1"); got != http.StatusServiceUnavailable {
 		t.Errorf("one more page of an address is told %d, want 503", got)
 	}

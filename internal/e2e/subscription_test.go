@@ -11,42 +11,42 @@ import (
 )
 
 func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		shown := func(url, events, managed, description, secret string) string {
 			return fmt.Sprintf(`{"id":"<hook>","url":%q,"events":%s,"eventsVersion":"2026-11-24","managed":%s,"status":"enabled","disabledReason":null,"description":%s%s,
 				"secretPreview":"<masked>","previousSecretExpiresAt":null,"createdAt":"<time>","updatedAt":"<time>","lastDeliveryAt":null}`,
 				url, events, managed, description, secret)
 		}
 		const secret = `,"secret":"<secret>"`
-		first := o.post(t, "/webhooks", `{"url":"https://shop.example/hooks?a=1","events":["payment.completed","claim.opened"],"description":"the shop's own"}`)
-		first.is(t, http.StatusCreated, shown("https://shop.example/hooks?a=1", `["payment.completed","claim.opened"]`, "false", `"the shop's own"`, secret))
+		first := o.Post(t, "/webhooks", `{"url":"https://shop.example/hooks?a=1","events":["payment.completed","claim.opened"],"description":"the shop's own"}`)
+		first.Is(t, http.StatusCreated, shown("https://shop.example/hooks?a=1", `["payment.completed","claim.opened"]`, "false", `"the shop's own"`, secret))
 		inbox := s.URL + "/inbox/" + o.Shop.Slug
-		second := o.post(t, "/webhooks", `{"events":["*"],"url":null}`)
-		second.is(t, http.StatusCreated, shown(inbox, `["*"]`, "true", "null", secret))
-		o.get(t, "/webhooks").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
+		second := o.Post(t, "/webhooks", `{"events":["*"],"url":null}`)
+		second.Is(t, http.StatusCreated, shown(inbox, `["*"]`, "true", "null", secret))
+		o.Get(t, "/webhooks").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			shown(inbox, `["*"]`, "true", "null", ""),
 			shown("https://shop.example/hooks?a=1", `["payment.completed","claim.opened"]`, "false", `"the shop's own"`, "")))
-		a, b := first.text(t, "secret"), second.text(t, "secret")
-		if a == b || !strings.HasSuffix(a, strings.TrimPrefix(first.text(t, "secretPreview"), "whsec_…")) {
-			t.Errorf("the secrets are %s and %s, the first is previewed as %s", a, b, first.text(t, "secretPreview"))
+		a, b := first.Text(t, "secret"), second.Text(t, "secret")
+		if a == b || !strings.HasSuffix(a, strings.TrimPrefix(first.Text(t, "secretPreview"), "whsec_…")) {
+			t.Errorf("the secrets are %s and %s, the first is previewed as %s", a, b, first.Text(t, "secretPreview"))
 		}
 
 		// All events are all, whatever else is named.
-		o.post(t, "/webhooks", `{"url":"https://shop.example","events":["payment.completed","*"]}`).is(t, http.StatusCreated,
+		o.Post(t, "/webhooks", `{"url":"https://shop.example","events":["payment.completed","*"]}`).Is(t, http.StatusCreated,
 			shown("https://shop.example", `["*"]`, "false", "null", secret))
 		// Every event can be asked for, by its name.
 		var names []string
 		for _, e := range hook.EventTypes() {
 			names = append(names, fmt.Sprintf("%q", e))
 		}
-		o.subscribe(t, "https://shop.example/all", strings.Join(names, ","))
+		o.Subscribe(t, "https://shop.example/all", strings.Join(names, ","))
 	})
 }
 
 func TestSubscriptionIsChecked(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		for _, c := range []struct{ name, body, want string }{
 			{"no events", `{"url":"https://shop.example"}`, "400 missing_field invalid_request_error param=events issues=events missing=events"},
 			{"events null", `{"events":null}`, "400 missing_field invalid_request_error param=events issues=events missing=events"},
@@ -74,26 +74,26 @@ func TestSubscriptionIsChecked(t *testing.T) {
 			{"no JSON", `{"events":`, "400 invalid_json invalid_request_error"},
 			{"no object", `["*"]`, "400 invalid_request invalid_request_error issues="},
 		} {
-			t.Run(c.name, func(t *testing.T) { o.post(t, "/webhooks", c.body).refused(t, c.want) })
+			t.Run(c.name, func(t *testing.T) { o.Post(t, "/webhooks", c.body).Refused(t, c.want) })
 		}
-		o.post(t, "/webhooks", `{"events":["*"]}`, "Content-Type: text/plain").refused(t, "415 content_type_required invalid_request_error")
-		o.post(t, "/webhooks", oneMiB(`{"events":["*"]}`)+" ").refused(t, "413 payload_too_large invalid_request_error")
-		live := o.live()
+		o.Post(t, "/webhooks", `{"events":["*"]}`, "Content-Type: text/plain").Refused(t, "415 content_type_required invalid_request_error")
+		o.Post(t, "/webhooks", OneMiB(`{"events":["*"]}`)+" ").Refused(t, "413 payload_too_large invalid_request_error")
+		live := o.Production()
 		for _, url := range []string{"http://shop.example", "https://127.0.0.1/", "https://localhost/", "https://[::1]/", "https://192.168.1.1/"} {
-			live.post(t, "/webhooks", fmt.Sprintf(`{"events":["*"],"url":%q}`, url)).refused(t, "400 invalid_request invalid_request_error param=url issues=url")
+			live.Post(t, "/webhooks", fmt.Sprintf(`{"events":["*"],"url":%q}`, url)).Refused(t, "400 invalid_request invalid_request_error param=url issues=url")
 		}
-		live.post(t, "/webhooks", `{"events":["*"],"url":"https://shop.example"}`).want(t, http.StatusCreated)
-		o.get(t, "/webhooks").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+		live.Post(t, "/webhooks", `{"events":["*"],"url":"https://shop.example"}`).Want(t, http.StatusCreated)
+		o.Get(t, "/webhooks").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 	})
 }
 
 func TestSubscriptionsArePaged(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		var all []string // newest first
 		for i := range 5 {
-			all = append([]string{o.subscribe(t, fmt.Sprintf("https://shop.example/%d", i), `"*"`).text(t, "id")}, all...)
-			s.clock.advance(2_000_000)
+			all = append([]string{o.Subscribe(t, fmt.Sprintf("https://shop.example/%d", i), `"*"`).Text(t, "id")}, all...)
+			s.Clock.Advance(2_000_000)
 		}
 		for _, c := range []struct {
 			query                string
@@ -109,23 +109,23 @@ func TestSubscriptionsArePaged(t *testing.T) {
 			{"?limit=1000", 100, 0, 1, all},
 			{"?offset=-5", 50, 0, 1, all},
 		} {
-			r := o.get(t, "/webhooks"+c.query)
-			if got := ids(t, r); !slices.Equal(got, c.want) {
+			r := o.Get(t, "/webhooks"+c.query)
+			if got := IDs(t, r); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.query, got, c.want)
 			}
-			want := fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d,"pages":%d,"nextCursor":%s}`, c.limit, c.offset, c.pages, cursor(c.want, all))
-			for _, difference := range compare("pagination", decode(t, []byte(want)), pagination(t, r)) {
+			want := fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d,"pages":%d,"nextCursor":%s}`, c.limit, c.offset, c.pages, Cursor(c.want, all))
+			for _, difference := range Compare("pagination", Decode(t, []byte(want)), Pagination(t, r)) {
 				t.Errorf("%s: %s", c.query, difference)
 			}
 		}
-		o.get(t, "/webhooks?limit=abc").refused(t, "400 invalid_request invalid_request_error param=limit issues=limit")
-		o.get(t, "/webhooks?offset=1.5&limit=x").refused(t, "400 invalid_request invalid_request_error param=limit issues=limit,offset")
+		o.Get(t, "/webhooks?limit=abc").Refused(t, "400 invalid_request invalid_request_error param=limit issues=limit")
+		o.Get(t, "/webhooks?offset=1.5&limit=x").Refused(t, "400 invalid_request invalid_request_error param=limit issues=limit,offset")
 
-		o.delete(t, "/webhooks/"+all[2]).is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"deleted":true}`, all[2]))
+		o.Delete(t, "/webhooks/"+all[2]).Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"deleted":true}`, all[2]))
 		for _, id := range []string{all[2], "wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "x", strings.Repeat("w", 300), "wh_%00", "wh_%ff"} {
-			o.delete(t, "/webhooks/"+id).refused(t, "404 webhook_not_found invalid_request_error")
+			o.Delete(t, "/webhooks/"+id).Refused(t, "404 webhook_not_found invalid_request_error")
 		}
-		if got := ids(t, o.get(t, "/webhooks")); !slices.Equal(got, slices.Delete(slices.Clone(all), 2, 3)) {
+		if got := IDs(t, o.Get(t, "/webhooks")); !slices.Equal(got, slices.Delete(slices.Clone(all), 2, 3)) {
 			t.Errorf("after the deletion %v are listed, want all but %s", got, all[2])
 		}
 	})

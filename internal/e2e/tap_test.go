@@ -37,7 +37,7 @@ type taps struct {
 func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	t.Helper()
 	_, err := chromedp.Call(tab, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/checkout/cs_*"}, {URLPattern: "*/healthz*"}}})
-	must(t, err)
+	Must(t, err)
 	_, err = chromedp.Call(tab, runtime.Evaluate, runtime.EvaluateParams{Expression: `(async () => {
 		const button = document.querySelector(".go button");
 		button.click();
@@ -46,14 +46,14 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 		button.form.requestSubmit();
 		fetch("/healthz?" + encodeURIComponent(button.textContent + ", busy: " + button.getAttribute("aria-busy")));
 	})()`})
-	must(t, err)
+	Must(t, err)
 	lets := func(held *fetch.EventRequestPaused) {
 		_, err := chromedp.Call(tab, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: held.RequestID})
-		must(t, err)
+		Must(t, err)
 	}
 	var form, begun *fetch.EventRequestPaused
 	for says == "" {
-		asked := soon(t, "the page to ask", p.paused)
+		asked := Soon(t, "the page to ask", p.paused)
 		_, query, told := strings.Cut(asked.Request.URL, "/healthz?")
 		switch {
 		case asked.Request.Method == http.MethodPost:
@@ -64,7 +64,7 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 			begun = asked
 		case told:
 			says, err = url.QueryUnescape(query)
-			must(t, err)
+			Must(t, err)
 		}
 		if form != nil && begun != nil { // the form is under way
 			lets(begun)
@@ -73,7 +73,7 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	}
 	lets(form)
 	_, err = chromedp.Call(tab, fetch.Disable, cdp.Empty{})
-	must(t, err)
+	Must(t, err)
 	return says
 }
 
@@ -81,11 +81,11 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 // pressed again.
 func TestContinueIsPressedOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	tab := browser(t)
 	p := &taps{paused: make(chan *fetch.EventRequestPaused, 64)}
-	must(t, chromedp.Listen(tab, func(event any) {
+	Must(t, chromedp.Listen(tab, func(event any) {
 		switch e := event.(type) {
 		case *fetch.EventRequestPaused:
 			p.paused <- e
@@ -98,22 +98,22 @@ func TestContinueIsPressedOnce(t *testing.T) {
 		}
 	}))
 	_, err := chromedp.Call(tab, network.Enable, network.EnableParams{})
-	must(t, err)
+	Must(t, err)
 	ready := func() {
 		t.Helper()
 		got, err := chromedp.Run(tab, chromedp.Evaluate[string](`((b) => b.textContent + ", busy: " + b.getAttribute("aria-busy"))(document.querySelector(".go button"))`))
-		if must(t, err); got != "Continuar, busy: null" {
+		if Must(t, err); got != "Continuar, busy: null" {
 			t.Errorf("the button says %s", got)
 		}
 	}
-	must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+o.selector(t, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`)))
+	Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`)))
 	for i, c := range []struct{ number, then string }{{wrongCPF, `#problem`}, {goodCPF, `.qr`}} {
 		ready()
-		must(t, chromedp.Do(tab, chromedp.SetValue(`#d-sbx_pix`, c.number)))
+		Must(t, chromedp.Do(tab, chromedp.SetValue(`#d-sbx_pix`, c.number)))
 		if says := p.pressedTwice(t, tab); says != "Um momento…, busy: true" {
 			t.Errorf("while it is sent the button says %s", says)
 		}
-		must(t, chromedp.Do(tab, chromedp.WaitVisible(c.then)))
+		Must(t, chromedp.Do(tab, chromedp.WaitVisible(c.then)))
 		p.mu.Lock()
 		if p.posted != i+1 {
 			t.Errorf("pressed twice, the form is sent more than once: %d forms in all", p.posted)
@@ -122,10 +122,10 @@ func TestContinueIsPressedOnce(t *testing.T) {
 		if i == 0 {
 			ready()
 			back(t, tab, ".methods")
-			must(t, chromedp.Do(tab, chromedp.WaitNotPresent(`#problem`), chromedp.WaitVisible(`#d-sbx_pix`)))
+			Must(t, chromedp.Do(tab, chromedp.WaitNotPresent(`#problem`), chromedp.WaitVisible(`#d-sbx_pix`)))
 		}
 	}
-	if n := o.total(t, nil); n != "1" {
+	if n := o.Total(t, nil); n != "1" {
 		t.Errorf("there are %s payments, want one", n)
 	}
 }
@@ -134,8 +134,8 @@ func TestContinueIsPressedOnce(t *testing.T) {
 // country's it is, and may say otherwise.
 func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
 	for zone, want := range map[string]struct{ language, country, shown, hidden string }{
 		"America/Recife":    {"pt", "BRA", "m-sbx_pix", "m-sbx_spei"},
 		"America/Monterrey": {"es-419", "MEX", "m-sbx_spei", "m-sbx_pix"},
@@ -148,33 +148,33 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 			t.Parallel()
 			tab := browser(t)
 			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
-			must(t, err)
+			Must(t, err)
 			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
-			must(t, err)
+			Must(t, err)
 			_, err = chromedp.Call(tab, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": want.language}})
-			must(t, err)
-			must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+o.selector(t, "")), chromedp.WaitVisible(`#country`)))
+			Must(t, err)
+			Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, o, "")), chromedp.WaitVisible(`#country`)))
 			if want.country != "" {
-				must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden)))
+				Must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden)))
 			}
 			found := func() string {
 				t.Helper()
 				got, err := chromedp.Run(tab, chromedp.Evaluate[string](`document.querySelector("#country").value`))
-				must(t, err)
+				Must(t, err)
 				return got
 			}
 			if got := found(); got != want.country {
 				t.Errorf("the shopper is thought to be in %q, want %q", got, want.country)
 			}
-			must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.shown+`"]`)))
+			Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.shown+`"]`)))
 			if want.country == "" {
 				return
 			}
 			// To choose from the list changes nothing until the button is pressed.
 			_, err = chromedp.Run(tab, chromedp.Evaluate[bool](`((list) => { list.value = ""; return list.dispatchEvent(new Event("change", {bubbles: true})) })(document.querySelector("#country"))`))
-			must(t, err)
-			must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden), chromedp.Click(`.country button`)))
-			must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.hidden+`"]`)))
+			Must(t, err)
+			Must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden), chromedp.Click(`.country button`)))
+			Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.hidden+`"]`)))
 			if got := found(); got != "" {
 				t.Errorf("who asks for all countries sees those of %q", got)
 			}
@@ -185,59 +185,59 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 // Both names of a zone lead to its country, as browsers say either.
 func TestZonesAreKnownByBothNames(t *testing.T) {
 	t.Parallel()
-	offered(t, func(t *testing.T, s *service, live shop) {
+	offered(t, func(t *testing.T, s *Instance, live Client) {
 		for _, zone := range []string{"America/Buenos_Aires", "America/Argentina/Cordoba", "America/Montevideo"} {
 			tab := browser(t)
 			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
-			must(t, err)
+			Must(t, err)
 			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
-			must(t, err)
+			Must(t, err)
 			_, err = chromedp.Call(tab, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": "es-419"}})
-			must(t, err)
+			Must(t, err)
 			want := "ARG"
 			if zone == "America/Montevideo" {
 				want = "URY"
 			}
-			must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+live.selector(t, "")), chromedp.WaitReady(`#country option[value="`+want+`"][selected]`)))
+			Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, live, "")), chromedp.WaitReady(`#country option[value="`+want+`"][selected]`)))
 		}
 	})
 }
 
 // offered runs a test on a service with one account that takes every method of the catalog.
-func offered(t *testing.T, test func(t *testing.T, s *service, live shop)) {
+func offered(t *testing.T, test func(t *testing.T, s *Instance, live Client)) {
 	t.Helper()
 	adapter := providertest.Plain()
 	adapter.Rails = nil
 	for _, r := range catalog.Rails() {
 		adapter.Rails = append(adapter.Rails, r.Key)
 	}
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
-		c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) {
+		c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 		c.Adapters = []provider.Adapter{adapter}
 	})
-	s.rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
+	s.Rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
-	s.account(t, "acme", u)
+	s.OpenAccount(t, "acme", u)
 	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
-	must(t, err)
-	test(t, s, shop{Onboarded: made, service: s, credential: made.Sandbox.Secret}.live())
+	Must(t, err)
+	test(t, s, Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
 }
 
 // The choice of every country fits on the narrowest screen, and is for everybody.
 func TestEveryCountrysChoiceFits(t *testing.T) {
 	t.Parallel()
-	offered(t, func(t *testing.T, s *service, live shop) {
+	offered(t, func(t *testing.T, s *Instance, live Client) {
 		countries := map[string]bool{}
 		for _, r := range catalog.Rails() {
 			countries[r.Country] = true
 		}
 		tab := browser(t)
 		for country := range countries {
-			must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+live.selector(t, `,"country":"`+country+`"`)+"?lang=es"), chromedp.WaitVisible(".methods")))
+			Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+country+`"`)+"?lang=es"), chromedp.WaitVisible(".methods")))
 			noOverflow(t, tab)
 			accessible(t, tab, "the choice of "+country)
 			beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".line")].every((l) => l.querySelector(".mark").getBoundingClientRect().top < l.querySelector("strong").getBoundingClientRect().bottom && l.querySelector("strong").getBoundingClientRect().top < l.querySelector(".mark").getBoundingClientRect().bottom)`))
-			if must(t, err); !beside {
+			if Must(t, err); !beside {
 				t.Errorf("%s: a method's name does not stand beside its mark", country)
 			}
 		}
@@ -248,7 +248,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 // suits it, and reaches the provider bare.
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
-	offered(t, func(t *testing.T, s *service, live shop) {
+	offered(t, func(t *testing.T, s *Instance, live Client) {
 		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {
@@ -273,39 +273,39 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 				tab := browser(t)
 				id := ids[c.rail]
 				field := "#d-" + id
-				must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+live.selector(t, `,"country":"`+c.rail[len(c.rail)-3:]+`"`)+"?lang=es"),
+				Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+c.rail[len(c.rail)-3:]+`"`)+"?lang=es"),
 					chromedp.Click(`label[for="m-`+id+`"]`), chromedp.WaitVisible(field), chromedp.SendKeys(field, c.typed)))
 				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`((f) => [f.labels[0].textContent, f.inputMode, f.value].join("|"))(document.getElementById("d-`+id+`"))`))
-				if must(t, err); seen != c.label+"|"+c.keys+"|"+c.written {
+				if Must(t, err); seen != c.label+"|"+c.keys+"|"+c.written {
 					t.Errorf("typed, it is %q, want %s|%s|%s", seen, c.label, c.keys, c.written)
 				}
-				must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
+				Must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
 				shown, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(path(t, tab), "/pay/"))
-				must(t, err)
+				Must(t, err)
 				if shown.Buyer.Document != c.taken || shown.Way.RailID != id {
 					t.Errorf("the service takes %q by %s, want %q by %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
 				}
 			})
 		}
 		// A mistake says what it is of, as people call it.
-		link := live.selector(t, `,"country":"UY"`)
-		_, _, h := s.browse(t, http.MethodPost, link, "method="+ids["cash.abitab.URY"]+"&document-"+ids["cash.abitab.URY"]+"=12345673")
-		s.shows(t, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no es válido."})
+		link := selector(t, live, `,"country":"UY"`)
+		_, _, h := s.Browse(t, http.MethodPost, link, "method="+ids["cash.abitab.URY"]+"&document-"+ids["cash.abitab.URY"]+"=12345673")
+		shows(t, s, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no es válido."})
 	})
 }
 
 // A button that copies says what it has copied, also to who does not see it.
 func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), &clock{})
-	o := s.shop(t)
-	id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`)
+	s := Start(t, dbtest.SQLite(t), &Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`)
 	tab := browser(t)
-	must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+"/pay/"+id+"?lang=es"), chromedp.WaitVisible(`[data-copy="clabe"]`)))
+	Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+"/pay/"+id+"?lang=es"), chromedp.WaitVisible(`[data-copy="clabe"]`)))
 	name := func() string {
 		t.Helper()
 		got, err := chromedp.Run(tab, chromedp.Evaluate[string](`((b) => [b.getAttribute("aria-label") ?? b.textContent, b.closest("[aria-live]")?.ariaLive].join(", "))(document.querySelector('[data-copy="clabe"]'))`))
-		must(t, err)
+		Must(t, err)
 		return got
 	}
 	if got := name(); got != "Copiar CLABE, polite" {
@@ -318,14 +318,14 @@ func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 		b.click();
 		return true;
 	})(document.querySelector('[data-copy="clabe"]'))`))
-	must(t, err)
-	eventually(t, "the button says what it copied, and then what it copies", func() bool {
+	Must(t, err)
+	Eventually(t, "the button says what it copied, and then what it copies", func() bool {
 		said, err := chromedp.Run(tab, chromedp.Evaluate[string](`window.said.join()`))
-		must(t, err)
+		Must(t, err)
 		return said == "Copiado CLABE,Copiar CLABE"
 	})
 	beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll("[data-copy]")].every((b) => b.getBoundingClientRect().left === document.querySelector("[data-copy]").getBoundingClientRect().left)`))
-	if must(t, err); !beside {
+	if Must(t, err); !beside {
 		t.Error("the buttons do not stand in one column")
 	}
 }

@@ -15,71 +15,74 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 )
 
-// fixtures makes what each id of a path names, by the path up to the id. An
+// fixture makes what an id of a path names.
+type fixture struct {
+	Make func(t *testing.T, o Client, ids map[string]string) string
+	Code string // of one that is not there
+	Wide bool   // belongs to the merchant: its other shops may see it
+}
+
+// Fixtures makes what each id of a path names, by the path up to the id. An
 // operation with an id that is not here fails the walk, so that nobody forgets
 // to try it with another tenant's.
-var fixtures = map[string]struct {
-	make func(t *testing.T, o shop, ids map[string]string) string
-	code string // of one that is not there
-	wide bool   // belongs to the merchant: its other shops may see it
-}{
-	"/payments/{id}": {code: "transaction_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		return o.create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"`+o.Shop.ID+`@shoppers.example"}`)
+var Fixtures = map[string]fixture{
+	"/payments/{id}": {Code: "transaction_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"`+o.Shop.ID+`@shoppers.example"}`)
 	}},
-	"/claims/{id}": {code: "claim_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		_, claim := o.dispute(t, false)
+	"/claims/{id}": {Code: "claim_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		_, claim := o.Dispute(t, false)
 		return claim
 	}},
-	"/claims/{id}/evidence/{evidenceId}": {code: "not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
+	"/claims/{id}/evidence/{evidenceId}": {Code: "not_found", Make: func(t *testing.T, o Client, ids map[string]string) string {
 		body := `{"kind":"delivery_proof","text":"words of ` + o.Shop.ID + `","file":{"name":"a.txt","contentType":"text/plain","content":"c2VjcmV0"}}`
-		return o.post(t, "/claims/"+ids["/claims/{id}"]+"/evidence", body).want(t, http.StatusCreated).text(t, "evidence.0.id")
+		return o.Post(t, "/claims/"+ids["/claims/{id}"]+"/evidence", body).Want(t, http.StatusCreated).Text(t, "evidence.0.id")
 	}},
-	"/settlements/{id}": {code: "settlement_not_found", wide: true, make: func(t *testing.T, o shop, _ map[string]string) string {
+	"/settlements/{id}": {Code: "settlement_not_found", Wide: true, Make: func(t *testing.T, o Client, _ map[string]string) string {
 		id := ""
-		o.settle(t, "a settlement is open", func() bool {
-			r := o.get(t, "/settlements?status=open").want(t, http.StatusOK)
-			found, ok := r.at(t, "data.0.id")
+		o.Settle(t, "a settlement is open", func() bool {
+			r := o.Get(t, "/settlements?status=open").Want(t, http.StatusOK)
+			found, ok := r.At(t, "data.0.id")
 			id = fmt.Sprint(found)
 			return ok
 		})
 		return id
 	}},
-	"/wallets/{id}": {code: "wallet_not_found", make: func(t *testing.T, o shop, _ map[string]string) string { return o.wallet(t) }},
-	"/withdrawals/{id}": {code: "withdrawal_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		o.fund(t, false, 100_00)
-		id := o.withdraw(t, "50")
-		o.clock.advance(5 * time.Second)
-		o.payOut(t, id, "processing")
-		o.clock.advance(15 * time.Second)
-		o.payOut(t, id, "completed")
+	"/wallets/{id}": {Code: "wallet_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string { return o.Wallet(t) }},
+	"/withdrawals/{id}": {Code: "withdrawal_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		o.Fund(t, false, 100_00)
+		id := o.Withdraw(t, "50")
+		o.Clock.Advance(5 * time.Second)
+		o.PayOut(t, id, "processing")
+		o.Clock.Advance(15 * time.Second)
+		o.PayOut(t, id, "completed")
 		return id
 	}},
-	"/kyc/{id}":         {code: "not_found", wide: true, make: verified},
-	"/sandbox/kyc/{id}": {code: "not_found", wide: true, make: verified},
-	"/webhooks/{id}": {code: "webhook_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		return o.post(t, "/webhooks", `{"events":["payment.refunded"],"description":"hook of `+o.Shop.ID+`"}`).want(t, http.StatusCreated).text(t, "id")
+	"/kyc/{id}":         {Code: "not_found", Wide: true, Make: verified},
+	"/sandbox/kyc/{id}": {Code: "not_found", Wide: true, Make: verified},
+	"/webhooks/{id}": {Code: "webhook_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		return o.Post(t, "/webhooks", `{"events":["payment.refunded"],"description":"hook of `+o.Shop.ID+`"}`).Want(t, http.StatusCreated).Text(t, "id")
 	}},
-	"/webhooks/{id}/deliveries/{deliveryId}": {code: "webhook_delivery_not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
-		o.fund(t, false, 100_00)
-		o.simulate(t, o.create(t, card), "refunded").want(t, http.StatusOK)
-		return subscribed{shop: o, id: ids["/webhooks/{id}"]}.last(t, "delivered").text(t, "id")
+	"/webhooks/{id}/deliveries/{deliveryId}": {Code: "webhook_delivery_not_found", Make: func(t *testing.T, o Client, ids map[string]string) string {
+		o.Fund(t, false, 100_00)
+		o.Simulate(t, o.Create(t, Card), "refunded").Want(t, http.StatusOK)
+		return Subscribed{Client: o, ID: ids["/webhooks/{id}"]}.Last(t, "delivered").Text(t, "id")
 	}},
-	"/webhooks/{id}/replays/{replayId}": {code: "not_found", make: func(t *testing.T, o shop, ids map[string]string) string {
+	"/webhooks/{id}/replays/{replayId}": {Code: "not_found", Make: func(t *testing.T, o Client, ids map[string]string) string {
 		path := "/webhooks/" + ids["/webhooks/{id}"]
-		from := o.clock.now().UTC().Add(-time.Hour).Format(time.RFC3339)
-		id := o.post(t, path+"/replay", `{"from":"`+from+`","types":["withdrawal.failed"]}`).want(t, http.StatusOK).text(t, "id")
-		eventually(t, "the replay is done", func() bool { return o.get(t, path+"/replays/"+id).text(t, "status") == "done" })
+		from := o.Clock.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
+		id := o.Post(t, path+"/replay", `{"from":"`+from+`","types":["withdrawal.failed"]}`).Want(t, http.StatusOK).Text(t, "id")
+		Eventually(t, "the replay is done", func() bool { return o.Get(t, path+"/replays/"+id).Text(t, "status") == "done" })
 		return id
 	}},
-	"/events/{id}": {code: "event_not_found", make: func(t *testing.T, o shop, _ map[string]string) string {
-		o.create(t, card)
-		return o.get(t, "/events").text(t, "data.0.id")
+	"/events/{id}": {Code: "event_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		o.Create(t, Card)
+		return o.Get(t, "/events").Text(t, "data.0.id")
 	}},
 }
 
 // verified begins the merchant's verification, or returns the one that is open.
-func verified(t *testing.T, o shop, _ map[string]string) string {
-	return o.post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).text(t, "verificationId")
+func verified(t *testing.T, o Client, _ map[string]string) string {
+	return o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Text(t, "verificationId")
 }
 
 // anyKey and noKey are the operations that a secret key is not asked for
@@ -112,30 +115,30 @@ type step struct {
 	search   string // the query
 }
 
-var pathParam = regexp.MustCompile(`\{\w+\}`)
+var PathParam = regexp.MustCompile(`\{\w+\}`)
 
 // steps lists every operation of the document, with its example as the body.
-func (s *spec) steps(t *testing.T) (all []step) {
+func steps(t *testing.T, s *Spec) (all []step) {
 	t.Helper()
-	for _, template := range slices.Sorted(maps.Keys(s.paths)) {
-		item := s.paths[template].(map[string]any)
+	for _, template := range slices.Sorted(maps.Keys(s.Paths)) {
+		item := s.Paths[template].(map[string]any)
 		for _, method := range slices.Sorted(maps.Keys(item)) {
 			p := step{name: strings.ToUpper(method) + " " + template, method: strings.ToUpper(method), template: template}
-			for _, at := range pathParam.FindAllStringIndex(template, -1) {
-				p.params = append(p.params, canonical(template[:at[1]]))
+			for _, at := range PathParam.FindAllStringIndex(template, -1) {
+				p.params = append(p.params, Canonical(template[:at[1]]))
 			}
-			if body, ok := at(item[method], "requestBody.content"); ok {
-				m := media{node: body.(map[string]any)["application/json"].(map[string]any)}
-				examples := s.examples(m)
+			if body, ok := At(item[method], "requestBody.content"); ok {
+				m := Media{Node: body.(map[string]any)["application/json"].(map[string]any)}
+				examples := s.Examples(m)
 				text, err := json.Marshal(examples[slices.Sorted(maps.Keys(examples))[0]])
-				must(t, err)
-				must(t, json.Unmarshal(text, &p.body))
-				for _, property := range s.properties(m.node["schema"]) {
+				Must(t, err)
+				Must(t, json.Unmarshal(text, &p.body))
+				for _, property := range properties(s, m.Node["schema"]) {
 					fixture, known := bodyIDs[property]
 					switch {
 					case known:
 						p.bodyIDs = append(p.bodyIDs, property)
-						if _, ok := fixtures[fixture]; !ok {
+						if _, ok := Fixtures[fixture]; !ok {
 							t.Errorf("%s names %s in its body, and fixtures has no line for %s", p.name, property, fixture)
 						}
 					case strings.HasSuffix(property, "Id") && !slices.Contains(ownIDs, property):
@@ -150,21 +153,21 @@ func (s *spec) steps(t *testing.T) (all []step) {
 }
 
 // properties lists the properties of a schema.
-func (s *spec) properties(schema any) []string {
+func properties(s *Spec, schema any) []string {
 	node, _ := schema.(map[string]any)
 	if ref, ok := node["$ref"].(string); ok {
-		node, _ = s.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+		node, _ = s.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 	}
 	properties, _ := node["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// query asks a list for what is the victim's.
-func (s *spec) query(p step, ids map[string]string, o shop) string {
-	node, _ := s.node([]string{"paths", p.template, strings.ToLower(p.method)})
+// queryOf asks a list for what is the victim's.
+func queryOf(s *Spec, p step, ids map[string]string, o Client) string {
+	node, _ := s.Node([]string{"paths", p.template, strings.ToLower(p.method)})
 	values := url.Values{}
 	for _, q := range node["parameters"].([]any) {
-		switch name, _ := at(q, "name"); name {
+		switch name, _ := At(q, "name"); name {
 		case "merchantOrderId":
 			values.Set("merchantOrderId", "order of "+o.Shop.ID)
 		case "transactionId":
@@ -185,7 +188,7 @@ func (s *spec) query(p step, ids map[string]string, o shop) string {
 func (p step) path(ids map[string]string) string {
 	path := p.template
 	for _, fixture := range p.params {
-		path = pathParam.ReplaceAllStringFunc(path, func(param string) string {
+		path = PathParam.ReplaceAllStringFunc(path, func(param string) string {
 			if strings.HasSuffix(fixture, param) {
 				return ids[fixture]
 			}
@@ -201,33 +204,33 @@ func (p step) text(t *testing.T) string {
 		return ""
 	}
 	text, err := json.Marshal(p.body)
-	must(t, err)
+	Must(t, err)
 	return string(text)
 }
 
 // walk is the victim, what is the victim's, and who tries to reach it.
 type walk struct {
-	service *service
-	victim  shop
+	service *Instance
+	victim  Client
 	ids     map[string]string
 	secrets []string // texts that nobody else may see
 	expired string   // an access token of the victim's
 }
 
-func newWalk(t *testing.T, s *service) *walk {
+func newWalk(t *testing.T, s *Instance) *walk {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
-	must(t, err)
-	w := &walk{service: s, victim: shop{Onboarded: o, service: s, credential: o.Sandbox.Secret}, ids: map[string]string{}}
-	w.expired = w.victim.pair(t).text(t, "accessToken")
-	s.clock.advance(16 * time.Minute)
-	for _, path := range slices.Sorted(maps.Keys(fixtures)) { // a parent comes before its children
-		w.ids[path] = fixtures[path].make(t, w.victim, w.ids)
+	Must(t, err)
+	w := &walk{service: s, victim: Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}, ids: map[string]string{}}
+	w.expired = Pair(t, w.victim).Text(t, "accessToken")
+	s.Clock.Advance(16 * time.Minute)
+	for _, path := range slices.Sorted(maps.Keys(Fixtures)) { // a parent comes before its children
+		w.ids[path] = Fixtures[path].Make(t, w.victim, w.ids)
 	}
 	w.secrets = append(slices.Collect(maps.Values(w.ids)), "order of "+o.Shop.ID, "hook of "+o.Shop.ID, "words of "+o.Shop.ID, o.Shop.ID, o.Shop.Slug)
-	for _, p := range s.spec.steps(t) {
+	for _, p := range steps(t, s.Spec) {
 		for _, fixture := range p.params {
-			if _, ok := fixtures[fixture]; !ok && !slices.Contains(noKey, p.name) {
+			if _, ok := Fixtures[fixture]; !ok && !slices.Contains(noKey, p.name) {
 				t.Errorf("%s has an id that fixtures knows nothing of: add a line for %s, so that another tenant's is tried", p.name, fixture)
 			}
 		}
@@ -237,61 +240,61 @@ func newWalk(t *testing.T, s *service) *walk {
 
 // try makes one call and fails the test unless the reply is the error, where
 // one is wanted, and tells nothing of the victim.
-func (w *walk) try(t *testing.T, who string, caller shop, p step, ids map[string]string, want string) {
+func (w *walk) try(t *testing.T, who string, caller Client, p step, ids map[string]string, want string) {
 	t.Helper()
 	path, body := p.path(ids)+p.search, p.text(t)
 	var header []string
 	if p.body != nil {
 		header = append(header, "Content-Type: application/json")
 	}
-	if caller.credential == "" {
+	if caller.Credential == "" {
 		header = append(header, "Authorization: ")
 	}
-	r := caller.call(t, p.method, path, body, header...)
-	if want != "" && (r.status < 400 || !strings.HasPrefix(r.problem(t), want+" ")) {
+	r := caller.Call(t, p.method, path, body, header...)
+	if want != "" && (r.Status < 400 || !strings.HasPrefix(r.Problem(t), want+" ")) {
 		t.Errorf("%s by %s: want %s, got %s", p.name, who, want, r)
 	}
 	for _, secret := range w.secrets {
-		if strings.Contains(string(r.body), secret) {
+		if strings.Contains(string(r.Body), secret) {
 			t.Errorf("%s by %s tells of %q: %s", p.name, who, secret, r)
 		}
 	}
 }
 
 // notFound is the error of a step whose first id is not the caller's.
-func (p step) notFound(at int) string { return "404 " + fixtures[p.params[at]].code }
+func (p step) notFound(at int) string { return "404 " + Fixtures[p.params[at]].Code }
 
 func TestWalkWithAnotherTenantsIDs(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		w := newWalk(t, s)
-		stranger := s.shop(t)
-		second := w.victim.sibling(t)
+		stranger := s.NewShop(t)
+		second := Sibling(t, w.victim)
 		for _, by := range []struct {
 			who      string
-			caller   shop
+			caller   Client
 			merchant bool // of the victim's merchant
 		}{
 			{"another merchant", stranger, false},
-			{"another merchant's production key", stranger.live(), false},
+			{"another merchant's production key", stranger.Production(), false},
 			{"the merchant's other shop", second, true},
-			{"the shop's production key", w.victim.live(), true},
+			{"the shop's production key", w.victim.Production(), true},
 		} {
 			own := map[string]string{}
-			if !by.caller.isLive() {
-				for _, path := range slices.Sorted(maps.Keys(fixtures)) {
-					own[path] = fixtures[path].make(t, by.caller, own)
+			if !isLive(by.caller) {
+				for _, path := range slices.Sorted(maps.Keys(Fixtures)) {
+					own[path] = Fixtures[path].Make(t, by.caller, own)
 				}
 			}
-			before := s.rows(t, w.victim)
-			for _, p := range s.spec.steps(t) {
+			before := rows(t, s, w.victim)
+			for _, p := range steps(t, s.Spec) {
 				if slices.Contains(noKey, p.name) {
 					continue
 				}
-				wide := by.merchant && !by.caller.isLive()
+				wide := by.merchant && !isLive(by.caller)
 				switch {
-				case len(p.params) > 0 && !(wide && fixtures[p.params[0]].wide):
+				case len(p.params) > 0 && !(wide && Fixtures[p.params[0]].Wide):
 					want := p.notFound(0)
-					if by.caller.isLive() && refusesProduction(s.spec, p) {
+					if isLive(by.caller) && refusesProduction(s.Spec, p) {
 						want = "" // either refusal will do
 					}
 					w.try(t, by.who, by.caller, p, w.ids, want)
@@ -304,13 +307,13 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 					w.tryList(t, by.who, by.caller, p, by.merchant)
 				case len(p.bodyIDs) > 0:
 					for _, property := range p.bodyIDs {
-						fixture := fixtures[bodyIDs[property]]
-						if wide && fixture.wide {
+						fixture := Fixtures[bodyIDs[property]]
+						if wide && fixture.Wide {
 							continue
 						}
 						p.body[property] = w.ids[bodyIDs[property]]
-						want := "404 " + fixture.code
-						if by.caller.isLive() {
+						want := "404 " + fixture.Code
+						if isLive(by.caller) {
 							want = "" // production may ask for more before it looks
 						}
 						w.try(t, by.who, by.caller, p, w.ids, want)
@@ -319,7 +322,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 					w.try(t, by.who, by.caller, p, w.ids, "")
 				}
 			}
-			for _, difference := range changed(before, s.rows(t, w.victim)) {
+			for _, difference := range changed(before, rows(t, s, w.victim)) {
 				t.Errorf("%s changed the victim's %s", by.who, difference)
 			}
 		}
@@ -328,7 +331,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 
 // tryList reads a list. Who is of the same merchant may see the merchant, not
 // what is the shop's.
-func (w *walk) tryList(t *testing.T, who string, caller shop, p step, merchant bool) {
+func (w *walk) tryList(t *testing.T, who string, caller Client, p step, merchant bool) {
 	t.Helper()
 	kept := w.secrets
 	defer func() { w.secrets = kept }()
@@ -338,47 +341,47 @@ func (w *walk) tryList(t *testing.T, who string, caller shop, p step, merchant b
 		w.secrets = slices.DeleteFunc(slices.Clone(kept), func(text string) bool { return text == w.victim.Shop.ID || text == w.victim.Shop.Slug })
 	}
 	w.try(t, who, caller, p, w.ids, "")
-	if p.search = w.service.spec.query(p, w.ids, w.victim); p.search != "" {
+	if p.search = queryOf(w.service.Spec, p, w.ids, w.victim); p.search != "" {
 		w.try(t, who, caller, p, w.ids, "")
 	}
 }
 
-func (o shop) isLive() bool { return strings.Contains(o.credential, "_live_") }
+func isLive(o Client) bool { return strings.Contains(o.Credential, "_live_") }
 
 // refusesProduction reports whether an operation is the sandbox's alone.
-func refusesProduction(s *spec, p step) bool {
-	response, _ := s.node([]string{"paths", p.template, strings.ToLower(p.method), "responses", "400"})
+func refusesProduction(s *Spec, p step) bool {
+	response, _ := s.Node([]string{"paths", p.template, strings.ToLower(p.method), "responses", "400"})
 	if ref, ok := response["$ref"].(string); ok {
-		response, _ = s.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+		response, _ = s.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 	}
 	codes, _ := response["x-error-codes"].([]any)
 	return slices.Contains(codes, any("production_key_refused"))
 }
 
 func TestWalkWithEveryKindOfCredential(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		w := newWalk(t, s)
-		login := w.victim.pair(t)
+		login := Pair(t, w.victim)
 		for _, by := range []struct {
 			who, credential, want string
 		}{
 			{"nobody", "", "401 missing_credentials"},
-			{"a refresh token", login.text(t, "refreshToken"), "401 invalid_api_key"},
-			{"a forged token", altered(login.text(t, "accessToken"), 2), "401 invalid_token"},
+			{"a refresh token", login.Text(t, "refreshToken"), "401 invalid_api_key"},
+			{"a forged token", altered(login.Text(t, "accessToken"), 2), "401 invalid_token"},
 			{"an unknown key", "sk_test_" + strings.Repeat("x", 43), "401 invalid_api_key"},
 			{"a publishable key", w.victim.Sandbox.Publishable, "403 key_kind_not_allowed"},
 			{"a production publishable key", w.victim.Live.Publishable, "403 key_kind_not_allowed"},
 			{"an expired token", w.expired, "401 token_expired"},
 		} {
-			before := s.rows(t, w.victim)
-			for _, p := range s.spec.steps(t) {
+			before := rows(t, s, w.victim)
+			for _, p := range steps(t, s.Spec) {
 				kind := strings.HasPrefix(by.want, "403")
 				if slices.Contains(noKey, p.name) || kind && slices.Contains(anyKey, p.name) {
 					continue
 				}
-				w.try(t, by.who, w.victim.as(by.credential), p, w.ids, by.want)
+				w.try(t, by.who, w.victim.As(by.credential), p, w.ids, by.want)
 			}
-			for _, difference := range changed(before, s.rows(t, w.victim)) {
+			for _, difference := range changed(before, rows(t, s, w.victim)) {
 				t.Errorf("%s changed the victim's %s", by.who, difference)
 			}
 		}
@@ -387,22 +390,22 @@ func TestWalkWithEveryKindOfCredential(t *testing.T) {
 
 // A key of the whole merchant reaches a shop only where it names it.
 func TestWalkWithAWholeMerchantsKey(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		w := newWalk(t, s)
-		whole := w.victim.whole(t, false)
-		before := s.rows(t, w.victim)
-		for _, p := range s.spec.steps(t) {
-			response, _ := s.spec.node([]string{"paths", p.template, strings.ToLower(p.method), "responses", "401"})
+		whole := w.victim.Whole(t, false)
+		before := rows(t, s, w.victim)
+		for _, p := range steps(t, s.Spec) {
+			response, _ := s.Spec.Node([]string{"paths", p.template, strings.ToLower(p.method), "responses", "401"})
 			if ref, ok := response["$ref"].(string); ok {
-				response, _ = s.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+				response, _ = s.Spec.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 			}
 			codes, _ := response["x-error-codes"].([]any)
 			if slices.Contains(noKey, p.name) || !slices.Contains(codes, any("shop_required")) {
 				continue
 			}
 			w.try(t, "the whole merchant", whole, p, w.ids, "401 shop_required")
-			if p.method == http.MethodPost && slices.Contains(s.spec.properties(bodySchema(s.spec, p)), "shopId") {
-				stranger := s.shop(t)
+			if p.method == http.MethodPost && slices.Contains(properties(s.Spec, bodySchema(s.Spec, p)), "shopId") {
+				stranger := s.NewShop(t)
 				p.body["shopId"] = stranger.Shop.ID
 				w.try(t, "the whole merchant, naming another's shop", whole, p, w.ids, "403 forbidden")
 				delete(p.body, "shopId")
@@ -410,14 +413,14 @@ func TestWalkWithAWholeMerchantsKey(t *testing.T) {
 				w.try(t, "the whole merchant, naming another", whole, p, w.ids, "403 forbidden")
 			}
 		}
-		for _, difference := range changed(before, s.rows(t, w.victim)) {
+		for _, difference := range changed(before, rows(t, s, w.victim)) {
 			t.Errorf("a key that names no shop changed the victim's %s", difference)
 		}
 	})
 }
 
-func bodySchema(s *spec, p step) any {
-	node, _ := s.node([]string{"paths", p.template, strings.ToLower(p.method), "requestBody", "content", "application/json"})
+func bodySchema(s *Spec, p step) any {
+	node, _ := s.Node([]string{"paths", p.template, strings.ToLower(p.method), "requestBody", "content", "application/json"})
 	return node["schema"]
 }
 

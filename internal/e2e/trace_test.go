@@ -88,21 +88,21 @@ func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		to := collect(t)
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) {
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
 			c.Traces, c.Version = to.URL, "v-test"
-			c.FX = daemon.FX{StaleAfter: century, MaxAge: century}
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
 		})
-		s.rate(t, "BRL 5.4")
-		o, c := s.shop(t), s.receive(t)
-		o.subscribe(t, c.URL, `"payment.completed"`)
+		s.Rate(t, "BRL 5.4")
+		o, c := s.NewShop(t), s.Receive(t)
+		o.Subscribe(t, c.URL, `"payment.completed"`)
 		const theirs = "0af7651916cd43dd8448eb211c80319c"
-		id := o.create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`, "traceparent: 00-"+theirs+"-b7ad6b7169203331-01")
-		sent := c.awaits(t, 1)[0]
-		if got := sent.header.Get("Traceparent"); got != "" {
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`, "traceparent: 00-"+theirs+"-b7ad6b7169203331-01")
+		sent := c.Awaits(t, 1)[0]
+		if got := sent.Header.Get("Traceparent"); got != "" {
 			t.Errorf("the endpoint was told of the trace %s", got)
 		}
-		event := sent.text("id")
-		s.end(t) // which sends what waits
+		event := sent.Text("id")
+		s.End(t) // which sends what waits
 
 		requests := to.where("POST /api/v1/payments", "http.route", "/api/v1/payments")
 		if len(requests) != 1 {
@@ -152,12 +152,12 @@ func TestPaymentsAreMadeWithoutTheCollector(t *testing.T) {
 	t.Parallel()
 	dead := httptest.NewServer(nil)
 	dead.Close()
-	log := &diary{}
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) {
+	log := &Diary{}
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) {
 		c.Traces, c.Log = dead.URL, slog.New(slog.NewTextHandler(log, nil))
 	})
-	s.shop(t).create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
-	s.end(t)
+	s.NewShop(t).Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
+	s.End(t)
 	if strings.Count(log.String(), "traces cannot be sent") != 1 {
 		t.Error("the log does not say once that traces cannot be sent")
 	}

@@ -18,14 +18,14 @@ import (
 // then the first one's answer comes: it was refused (a duplicate).
 func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	charges, questions := 0, 0
 	taken, paid := false, false
 	reached, answers := make(chan struct{}), make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(_ context.Context, r provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		charges++
 		n := charges
@@ -40,7 +40,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		mu.Unlock()
 		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
 	}
-	p.query = func(_ context.Context, r provider.Request) pay.Outcome {
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
 		mu.Lock()
 		defer mu.Unlock()
 		questions++
@@ -52,69 +52,69 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	var all sync.WaitGroup
 	all.Go(func() {
 		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(10 * time.Second)
-	must(t, second.Cascade.TakeOver(ctx))
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	Must(t, second.Cascade.TakeOver(ctx))
 	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: taken
-	must(t, err)
+	Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
+	Must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
 		t.Fatalf("before the first call's answer: %s with %+v", list[0].Status, list[0].Attempts)
 	}
-	clock.advance(5 * time.Second)
+	clock.Advance(5 * time.Second)
 	close(answers)
 	all.Wait()
 	got, err := second.Cascade.Payment(ctx, scope, id)
-	must(t, err)
+	Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the shopper holds a voucher that can be paid, and the payment is %s (%+v)", got.Status, got.Failure)
 	}
-	clock.advance(time.Hour)
+	clock.Advance(time.Hour)
 	mu.Lock()
 	paid = true // the shopper pays; the notification is lost
 	before := questions
 	mu.Unlock()
 	for range 200 {
-		clock.advance(6 * time.Hour)
+		clock.Advance(6 * time.Hour)
 		_, err := second.Cascade.Sweep(ctx)
-		must(t, err)
+		Must(t, err)
 	}
 	got, err = second.Cascade.Payment(ctx, scope, id)
-	must(t, err)
+	Must(t, err)
 	told, err := second.Notices.Notifications(ctx, id, 10)
-	must(t, err)
-	claims, _, err := second.Claims.List(ctx, scope, claimsOf(id))
-	must(t, err)
+	Must(t, err)
+	claims, _, err := second.Claims.List(ctx, scope, ClaimsOf(id))
+	Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper has paid, and 50 days later the payment is %s with %+v: %d questions since, %d notifications, %d claims",
 			got.Status, got.Strays, questions-before, len(told), len(claims))
 	}
-	sound(t, second, log)
+	Sound(t, second, log)
 }
 
 // The other way round: the first call is taken, and the second one, of the node that took
 // over, is refused as a duplicate.
 func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
-	clock, log := &clock{}, &faults{}
-	clock.freeze()
+	clock, log := &Clock{}, &Faults{}
+	clock.Freeze()
 	var mu sync.Mutex
 	charges := 0
 	taken := false
 	reached, answers, second2 := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	firstDone := make(chan struct{})
-	p := &till{Provider: sandbox.New("sandbox-1", nil)}
-	p.charge = func(context.Context, provider.Request) pay.Outcome {
+	p := &Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome {
 		mu.Lock()
 		charges++
 		n := charges
@@ -128,10 +128,10 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 			return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
 		}
 		close(second2)
-		soon(t, "the first call to be done", firstDone)
+		Soon(t, "the first call to be done", firstDone)
 		return pay.Outcome{Kind: pay.Declined, Decline: "duplicate_transaction"}
 	}
-	p.query = func(context.Context, provider.Request) pay.Outcome {
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome {
 		mu.Lock()
 		defer mu.Unlock()
 		if taken {
@@ -139,28 +139,28 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := node(t, database, clock, p, log), node(t, database, clock, p, log)
-	who := acme(t, first)
+	first, second := Node(t, database, clock, p, log), Node(t, database, clock, p, log)
+	who := Acme(t, first)
 	var one, two sync.WaitGroup
 	one.Go(func() {
 		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	})
-	soon(t, "the call that the test holds to begin", reached)
-	clock.advance(10 * time.Second)
-	must(t, second.Cascade.TakeOver(ctx))
+	Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	Must(t, second.Cascade.TakeOver(ctx))
 	two.Go(func() { _, _ = second.Cascade.Sweep(ctx) })
-	soon(t, "the call that the test holds to begin", second2)
+	Soon(t, "the call that the test holds to begin", second2)
 	close(answers)
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
-	must(t, err)
+	Must(t, err)
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
-	must(t, err)
+	Must(t, err)
 	before := list[0].Status
 	close(firstDone)
 	two.Wait()
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
-	must(t, err)
+	Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the client and the shopper were told %s, with a voucher that can be paid; then the second call was refused as a duplicate, and it is %s (%+v)", before, got.Status, got.Failure)
 	}

@@ -49,7 +49,7 @@ type blind struct {
 func newBlind(t *testing.T, database string) *blind {
 	t.Helper()
 	b := &blind{database: database}
-	b.App = nodeOf(t, database, &clock{}, &faults{}, func(c *app.Config) {
+	b.App = NodeOf(t, database, &Clock{}, &Faults{}, func(c *app.Config) {
 		c.Providers = map[string]provider.Provider{"sandbox-1": sandbox.New("sandbox-1", nil)}
 		c.Sandbox, c.Adapters = []string{"sandbox-1"}, []provider.Adapter{providertest.Plain()}
 		c.Client, c.SandboxPayout = provider.NewClient(), cashier{}
@@ -66,11 +66,11 @@ func newBlind(t *testing.T, database string) *blind {
 	})
 	var err error
 	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
-	must(t, err)
+	Must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
-	must(t, err)
+	Must(t, err)
 	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
-	must(t, err)
+	Must(t, err)
 	b.payment = p.ID
 	return b
 }
@@ -80,18 +80,18 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 	t.Helper()
 	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
 	w, err := b.Wallets.Add(ctx, b.who, b.who.Scope, n)
-	must(t, err)
+	Must(t, err)
 	return payouts.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
 }
 
 // Whatever is asked for, it is decided once where the database does not say what became of it,
 // and whoever asked is told that nobody knows.
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
-	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: clabe, Masked: "…9719"}}
+	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: CLABE, Masked: "…9719"}}
 	operator := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
 		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
-		must(t, err)
+		Must(t, err)
 		return sub.ID
 	}
 	account := func(t *testing.T, b *blind) (string, acquiring.NewAccount) {
@@ -102,7 +102,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	added := func(t *testing.T, b *blind) string {
 		id, n := account(t, b)
 		_, err := b.Accounts.Add(ctx, operator, n)
-		must(t, err)
+		Must(t, err)
 		return id
 	}
 	for name, prepare := range map[string]func(t *testing.T, b *blind) (do func() error){
@@ -114,9 +114,9 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"evidence": func(t *testing.T, b *blind) func() error {
 			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
-			must(t, err)
+			Must(t, err)
 			list, _, err := b.Claims.List(ctx, b.who.Scope, pay.ClaimFilter{Page: pay.Page{Limit: 10}})
-			must(t, err)
+			Must(t, err)
 			return func() error {
 				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})
 				return err
@@ -127,7 +127,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"the end of a wallet": func(t *testing.T, b *blind) func() error {
 			w, err := b.Wallets.Add(ctx, b.who, b.who.Scope, wallet)
-			must(t, err)
+			Must(t, err)
 			return func() error { return b.Wallets.Delete(ctx, b.who, b.who.Scope, w.ID) }
 		},
 		"a withdrawal": func(t *testing.T, b *blind) func() error {
@@ -136,7 +136,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a withdrawal given up": func(t *testing.T, b *blind) func() error {
 			w, _, err := b.Payouts.Withdraw(ctx, b.who, b.who.Scope, b.funded(t, wallet))
-			must(t, err)
+			Must(t, err)
 			return func() error { _, err := b.Payouts.CancelWithdrawal(ctx, b.who, b.who.Scope, w.ID); return err }
 		},
 		"routing rules": func(_ *testing.T, b *blind) func() error {
@@ -220,7 +220,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")
-			must(t, err)
+			Must(t, err)
 			return func() error {
 				_, err := b.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
 				return err

@@ -14,14 +14,14 @@ import (
 )
 
 // dialFrom connects from an address of this machine, any of 127.0.0.0/8.
-func (s *service) dialFrom(t *testing.T, address string) net.Conn {
+func dialFrom(t *testing.T, s *Instance, address string) net.Conn {
 	t.Helper()
-	c, err := s.tryDial(t, address)
-	must(t, err)
+	c, err := tryDial(t, s, address)
+	Must(t, err)
 	return c
 }
 
-func (s *service) tryDial(t *testing.T, address string) (net.Conn, error) {
+func tryDial(t *testing.T, s *Instance, address string) (net.Conn, error) {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	c, err := d.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -29,7 +29,7 @@ func (s *service) tryDial(t *testing.T, address string) (net.Conn, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, c.SetDeadline(time.Now().Add(patience))
+	return c, c.SetDeadline(time.Now().Add(Patience))
 }
 
 // begin sends the head of a POST and what has come of its body; false where that was not taken
@@ -41,17 +41,17 @@ func begin(c net.Conn, path string, length, come int, headers ...string) bool {
 }
 
 // upload begins to send evidence: the reply, where one comes at once, is read by the test.
-func (o shop) upload(t *testing.T, claim string, length, come int) net.Conn {
+func upload(t *testing.T, o Client, claim string, length, come int) net.Conn {
 	t.Helper()
-	c := o.dialFrom(t, "127.0.0.1")
-	begin(c, apiPath+"/claims/"+claim+"/evidence", length, come, "Authorization: Bearer "+o.credential)
+	c := dialFrom(t, o.Instance, "127.0.0.1")
+	begin(c, APIPath+"/claims/"+claim+"/evidence", length, come, "Authorization: Bearer "+o.Credential)
 	return c
 }
 
 func status(t *testing.T, c net.Conn) int {
 	t.Helper()
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
-	must(t, err)
+	Must(t, err)
 	r.Body.Close()
 	return r.StatusCode
 }
@@ -59,38 +59,38 @@ func status(t *testing.T, c net.Conn) int {
 // A deadline that is missed costs the money: who sends nothing to the end keeps nobody else
 // from sending evidence.
 func TestSlowUploadsKeepNobodyElseOut(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
-		_, claim := o.dispute(t, false)
-		_, theirs := other.dispute(t, false)
+	Alone(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		_, claim := o.Dispute(t, false)
+		_, theirs := other.Dispute(t, false)
 		for range 3 { // against claims that there are not, or not here
-			if got := status(t, o.upload(t, "CLM-none", 1000, 1)); got != http.StatusNotFound {
+			if got := status(t, upload(t, o, "CLM-none", 1000, 1)); got != http.StatusNotFound {
 				t.Errorf("evidence against nothing: %d, want 404 at once", got)
 			}
-			if got := status(t, o.upload(t, theirs, 1000, 1)); got != http.StatusNotFound {
+			if got := status(t, upload(t, o, theirs, 1000, 1)); got != http.StatusNotFound {
 				t.Errorf("evidence against another's claim: %d, want 404 at once", got)
 			}
 		}
 		for range 30 {
-			o.upload(t, claim, 1000, 1)
+			upload(t, o, claim, 1000, 1)
 		}
-		o.post(t, "/claims/"+claim+"/evidence", words).want(t, http.StatusCreated)
-		other.post(t, "/claims/"+theirs+"/evidence", words).want(t, http.StatusCreated)
+		o.Post(t, "/claims/"+claim+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
+		other.Post(t, "/claims/"+theirs+"/evidence", EvidenceWords).Want(t, http.StatusCreated)
 	})
 }
 
 // What has come of bodies takes memory until they are answered. A merchant has half of it at
 // most, and strangers have their own.
 func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
-		_, claim := o.dispute(t, false)
-		_, theirs := other.dispute(t, false)
+	Alone(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		_, claim := o.Dispute(t, false)
+		_, theirs := other.Dispute(t, false)
 		const large, most = 13 << 20, 10
 		hanging := []net.Conn{}
 		for {
-			c := o.dialFrom(t, "127.0.0.1")
-			if !begin(c, apiPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential) {
+			c := dialFrom(t, o.Instance, "127.0.0.1")
+			if !begin(c, APIPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.Credential) {
 				break
 			}
 			if hanging = append(hanging, c); len(hanging) == most {
@@ -100,12 +100,12 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 		if len(hanging) < 4 {
 			t.Errorf("%d of the largest pieces of evidence took all of a merchant's share", len(hanging))
 		}
-		o.create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		full := `{"kind":"delivery_proof","text":"it was signed for","note":"` + strings.Repeat("x", large) + `"}`
-		eventually(t, "the refusal is read", func() bool {
-			c := o.dialFrom(t, "127.0.0.1")
+		Eventually(t, "the refusal is read", func() bool {
+			c := dialFrom(t, o.Instance, "127.0.0.1")
 			defer c.Close()
-			begin(c, apiPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.credential)
+			begin(c, APIPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.Credential)
 			r, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
 				return false // the connection was reset under what was still being sent
@@ -116,24 +116,24 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 			}
 			return true
 		})
-		other.post(t, "/claims/"+theirs+"/evidence", full).want(t, http.StatusCreated)
+		other.Post(t, "/claims/"+theirs+"/evidence", full).Want(t, http.StatusCreated)
 		for _, c := range hanging {
 			c.Close()
 		}
-		eventually(t, "there is room again", func() bool {
-			return o.post(t, "/claims/"+claim+"/evidence", full).status == http.StatusCreated
+		Eventually(t, "there is room again", func() bool {
+			return o.Post(t, "/claims/"+claim+"/evidence", full).Status == http.StatusCreated
 		})
 	})
 }
 
 // The same of notifications, by the address that they come from.
 func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		const body, most = 1 << 20, 40
 		notify := func(address string, length int) int {
-			c := s.dialFrom(t, address)
+			c := dialFrom(t, s, address)
 			defer c.Close()
-			begin(c, apiPath+"/providers/sandbox-1/notifications", length, length)
+			begin(c, APIPath+"/providers/sandbox-1/notifications", length, length)
 			return status(t, c)
 		}
 		var hanging []net.Conn
@@ -141,8 +141,8 @@ func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 			if len(hanging) == most {
 				t.Fatalf("%d notifications of 1 MiB wait, and more are taken", most)
 			}
-			c := s.dialFrom(t, "127.0.0.2")
-			begin(c, apiPath+"/providers/sandbox-1/notifications", body, body-1)
+			c := dialFrom(t, s, "127.0.0.2")
+			begin(c, APIPath+"/providers/sandbox-1/notifications", body, body-1)
 			hanging = append(hanging, c)
 		}
 		if got := notify("127.0.0.2", 2000); got != http.StatusUnauthorized {
@@ -157,9 +157,9 @@ func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 // Who opens as many connections as he can leaves half of them to others.
 func TestConnectionsOfOneAddressLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, dbtest.SQLite(t), &clock{}, func(c *daemon.Config) { c.Connections = 40 })
+	s := StartWith(t, dbtest.SQLite(t), &Clock{}, func(c *daemon.Config) { c.Connections = 40 })
 	answered := func(address string) (net.Conn, bool) {
-		c, err := s.tryDial(t, address)
+		c, err := tryDial(t, s, address)
 		if err != nil {
 			return nil, false
 		}
@@ -191,5 +191,5 @@ func TestConnectionsOfOneAddressLeaveRoomForOthers(t *testing.T) {
 	for _, c := range open[:5] { // the other one's takes from what he may have
 		c.Close()
 	}
-	eventually(t, "a place is free again", func() bool { _, ok := answered("127.0.0.2"); return ok })
+	Eventually(t, "a place is free again", func() bool { _, ok := answered("127.0.0.2"); return ok })
 }

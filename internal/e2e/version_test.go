@@ -9,25 +9,25 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
-// raw makes a request and returns its reply as it is, with the body.
-func (s *service) raw(t *testing.T, method, path, body string, header http.Header) (*http.Response, string) {
+// Raw makes a request and returns its reply as it is, with the body.
+func Raw(t *testing.T, s *Instance, method, path, body string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
-	must(t, err)
+	Must(t, err)
 	if header != nil {
 		req.Header = header
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
-	must(t, err)
+	Must(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	must(t, err)
+	Must(t, err)
 	return res, string(text)
 }
 
 func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
-	limited(t, func(l *daemon.Limits) { few(l); l.Sandbox = 20 }, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Limited(t, func(l *daemon.Limits) { Few(l); l.Sandbox = 20 }, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		json := func(credential string, more ...string) http.Header {
 			h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + credential}, "X-Request-Id": {"mine"}}
 			for i := 0; i < len(more); i += 2 {
@@ -35,46 +35,46 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			}
 			return h
 		}
-		good := json(o.credential)
-		notifications := apiPath + "/providers/sandbox-1/notifications"
-		id := o.create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		paid := note(id, paid50)
-		signed := json("", "X-Sandbox-Signature", s.sign("sandbox-1", paid))
+		good := json(o.Credential)
+		notifications := APIPath + "/providers/sandbox-1/notifications"
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		paid := Note(id, Paid50)
+		signed := json("", "X-Sandbox-Signature", s.Sign("sandbox-1", paid))
 		seen := map[string]bool{}
 		for _, c := range []struct {
 			method, path, body string
 			header             http.Header
 			status             int
 		}{
-			{"GET", apiPath + "/ping", "", good, 200},
-			{"GET", apiPath + "/ping", "", json(o.credential, "Service-Version", "2026-11-21"), 200},
-			{"HEAD", apiPath + "/ping", "", good, 200},
-			{"POST", apiPath + "/payments", card, good, 201},
-			{"POST", apiPath + "/payments", `{`, good, 400},
-			{"GET", apiPath + "/ping", "", json(o.credential, "Service-Version", "2026-11-20"), 400},
-			{"GET", apiPath + "/ping", "", json("nonsense"), 401},
-			{"POST", apiPath + "/auth/token", loginBody("a", "b"), json(""), 401},
-			{"POST", apiPath + "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, good, 402},
-			{"GET", apiPath + "/me", "", json(o.Sandbox.Publishable), 403},
-			{"GET", apiPath + "/nowhere", "", good, 404},
-			{"HEAD", apiPath + "/nowhere", "", good, 404},
+			{"GET", APIPath + "/ping", "", good, 200},
+			{"GET", APIPath + "/ping", "", json(o.Credential, "Service-Version", "2026-11-21"), 200},
+			{"HEAD", APIPath + "/ping", "", good, 200},
+			{"POST", APIPath + "/payments", Card, good, 201},
+			{"POST", APIPath + "/payments", `{`, good, 400},
+			{"GET", APIPath + "/ping", "", json(o.Credential, "Service-Version", "2026-11-20"), 400},
+			{"GET", APIPath + "/ping", "", json("nonsense"), 401},
+			{"POST", APIPath + "/auth/token", LoginBody("a", "b"), json(""), 401},
+			{"POST", APIPath + "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, good, 402},
+			{"GET", APIPath + "/me", "", json(o.Sandbox.Publishable), 403},
+			{"GET", APIPath + "/nowhere", "", good, 404},
+			{"HEAD", APIPath + "/nowhere", "", good, 404},
 			{"GET", "/favicon.ico", "", nil, 404},
-			{"GET", apiPath + "/payments/TXN-1", "", good, 404},
-			{"DELETE", apiPath + "/payments", "", good, 405},
-			{"HEAD", apiPath + "/auth/token", "", nil, 405},
-			{"OPTIONS", apiPath + "/payments", "", nil, 405},
-			{"POST", apiPath + "/payments/" + id + "/simulate", `{"action":"refunded"}`, good, 409},
-			{"POST", apiPath + "/payments", oneMiB(`{}`) + " ", good, 413},
-			{"POST", apiPath + "/payments", card, json(o.credential, "Content-Type", "text/plain"), 415},
-			{"POST", apiPath + "/payments", `{"amount":0.01,"paymentMethodId":"sbx_cash"}`, good, 422},
+			{"GET", APIPath + "/payments/TXN-1", "", good, 404},
+			{"DELETE", APIPath + "/payments", "", good, 405},
+			{"HEAD", APIPath + "/auth/token", "", nil, 405},
+			{"OPTIONS", APIPath + "/payments", "", nil, 405},
+			{"POST", APIPath + "/payments/" + id + "/simulate", `{"action":"refunded"}`, good, 409},
+			{"POST", APIPath + "/payments", OneMiB(`{}`) + " ", good, 413},
+			{"POST", APIPath + "/payments", Card, json(o.Credential, "Content-Type", "text/plain"), 415},
+			{"POST", APIPath + "/payments", `{"amount":0.01,"paymentMethodId":"sbx_cash"}`, good, 422},
 			{"POST", notifications, paid, signed, 200},
 			{"POST", notifications, paid, json(""), 401},
-			{"POST", apiPath + "/providers/nobody/notifications", paid, json(""), 404},
-			{"POST", notifications, oneMiB(`{}`) + " ", json(""), 413},
+			{"POST", APIPath + "/providers/nobody/notifications", paid, json(""), 404},
+			{"POST", notifications, OneMiB(`{}`) + " ", json(""), 413},
 			{"GET", notifications, "", nil, 405},
 			{"GET", "/api/openapi.json", "", nil, 200},
 		} {
-			res, body := s.raw(t, c.method, c.path, c.body, c.header)
+			res, body := Raw(t, s, c.method, c.path, c.body, c.header)
 			request := res.Header.Get("X-Request-Id")
 			if res.StatusCode != c.status || res.Header.Get("Service-Version") != "2026-11-21" || !strings.HasPrefix(request, "req_") || seen[request] ||
 				len(res.Header.Values("X-Request-Id")) != 1 {
@@ -85,21 +85,21 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 				t.Errorf("%s %s: %d with the body %q", c.method, c.path, res.StatusCode, body)
 			}
 		}
-		for o.get(t, "/ping").status == http.StatusOK { // every one of them is checked by send
+		for o.Get(t, "/ping").Status == http.StatusOK { // every one of them is checked by send
 			continue
 		}
-		o.get(t, "/ping").refused(t, tooMany)
-		if res, body := s.raw(t, "HEAD", apiPath+"/ping", "", good); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || body != "" {
+		o.Get(t, "/ping").Refused(t, TooMany)
+		if res, body := Raw(t, s, "HEAD", APIPath+"/ping", "", good); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || body != "" {
 			t.Errorf("HEAD beyond the limit: %d %v %q", res.StatusCode, res.Header, body)
 		}
 	})
 }
 
 func TestProbesAnswerInPlainText(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
+	Each(t, func(t *testing.T, s *Instance) {
 		for _, path := range []string{"/healthz", "/readyz"} {
 			for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405} {
-				res, body := s.raw(t, method, path, "", nil)
+				res, body := Raw(t, s, method, path, "", nil)
 				if res.StatusCode != want || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" || method != "HEAD" && body == "" ||
 					want == http.StatusMethodNotAllowed && res.Header.Get("Allow") != "GET, HEAD" {
 					t.Errorf("%s %s: want %d in plain text, got %d %v %q", method, path, want, res.StatusCode, res.Header, body)

@@ -19,29 +19,29 @@ func wallet(label, kind, currency, network, masked, status string, usual bool) s
 }
 
 func TestWalletShowsItsDestinationMasked(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		first := o.post(t, "/wallets", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"`+clabe+`"}`)
-		first.is(t, http.StatusCreated, wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true))
-		second := o.post(t, "/wallets", `{"type":"crypto","currency":"usdt","network":"TRC20","destination":" `+tron+` "}`)
-		second.is(t, http.StatusCreated, wallet(`null`, "crypto", "USDT", "tron", "TR7NHq…Lj6t", "active", false))
-		o.get(t, "/wallets/"+first.text(t, "id")).is(t, http.StatusOK, wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true))
-		o.get(t, "/wallets").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		first := o.Post(t, "/wallets", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"`+CLABE+`"}`)
+		first.Is(t, http.StatusCreated, wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true))
+		second := o.Post(t, "/wallets", `{"type":"crypto","currency":"usdt","network":"TRC20","destination":" `+tron+` "}`)
+		second.Is(t, http.StatusCreated, wallet(`null`, "crypto", "USDT", "tron", "TR7NHq…Lj6t", "active", false))
+		o.Get(t, "/wallets/"+first.Text(t, "id")).Is(t, http.StatusOK, wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true))
+		o.Get(t, "/wallets").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s,%s],"pagination":{"total":2,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			wallet(`null`, "crypto", "USDT", "tron", "TR7NHq…Lj6t", "active", false),
 			wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true)))
-		o.get(t, "/wallets?limit=1&offset=1").is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s],"pagination":{"total":2,"limit":1,"offset":1,"pages":2,"nextCursor":null}}`,
+		o.Get(t, "/wallets?limit=1&offset=1").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s],"pagination":{"total":2,"limit":1,"offset":1,"pages":2,"nextCursor":null}}`,
 			wallet(`"Main"`, "bank_account", "MXN", "spei", "032****9719", "active", true)))
-		o.get(t, "/wallets?status=disabled").is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
-		o.get(t, "/wallets?status=gold").refused(t, "400 invalid_request invalid_request_error param=status issues=status")
+		o.Get(t, "/wallets?status=disabled").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+		o.Get(t, "/wallets?status=gold").Refused(t, "400 invalid_request invalid_request_error param=status issues=status")
 
 		// At rest there is nothing to read.
-		if dir, ok := strings.CutPrefix(s.database, "sqlite:"); ok {
+		if dir, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 			files, err := filepath.Glob(dir + "*")
-			must(t, err)
+			Must(t, err)
 			for _, f := range files {
 				text, err := os.ReadFile(f)
-				must(t, err)
-				if strings.Contains(string(text), clabe) || strings.Contains(string(text), tron) {
+				Must(t, err)
+				if strings.Contains(string(text), CLABE) || strings.Contains(string(text), tron) {
 					t.Errorf("%s holds a destination in the clear", filepath.Base(f))
 				}
 			}
@@ -50,8 +50,8 @@ func TestWalletShowsItsDestinationMasked(t *testing.T) {
 }
 
 func TestWalletIsChecked(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		const bad, absent = "400 invalid_request invalid_request_error ", "400 missing_field invalid_request_error "
 		for _, c := range []struct{ name, body, want string }{
 			{"nothing", `{}`, bad + "param=type issues=type,destination missing=type,destination"},
@@ -67,12 +67,12 @@ func TestWalletIsChecked(t *testing.T) {
 			{"a number", `{"type":"bank_account","currency":"USD","destination":12345}`, bad + "param=destination issues=destination"},
 			{"no object", `[]`, bad + "issues=,type,destination missing=type,destination"},
 		} {
-			t.Run(c.name, func(t *testing.T) { o.post(t, "/wallets", c.body).refused(t, c.want) })
+			t.Run(c.name, func(t *testing.T) { o.Post(t, "/wallets", c.body).Refused(t, c.want) })
 		}
 		good := `{"type":"bank_account","currency":"USD","destination":"12345"}`
-		o.post(t, "/wallets", good, "Sandbox-Simulate: paid").refused(t, bad+"param=Sandbox-Simulate issues=Sandbox-Simulate")
-		o.live().post(t, "/wallets", good, "Sandbox-Simulate: cool_down").refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
-		if n := o.get(t, "/wallets").text(t, "pagination.total"); n != "0" {
+		o.Post(t, "/wallets", good, "Sandbox-Simulate: paid").Refused(t, bad+"param=Sandbox-Simulate issues=Sandbox-Simulate")
+		o.Production().Post(t, "/wallets", good, "Sandbox-Simulate: cool_down").Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
+		if n := o.Get(t, "/wallets").Text(t, "pagination.total"); n != "0" {
 			t.Errorf("refused requests left %s wallets", n)
 		}
 	})
@@ -80,92 +80,92 @@ func TestWalletIsChecked(t *testing.T) {
 
 // A stolen key cannot empty the balance into a wallet of its own at once.
 func TestNewWalletCoolsDown(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		const body = `{"type":"bank_account","currency":"MXN","destination":"` + clabe + `"}`
-		activate := func(o shop, id string) {
-			eventually(t, id+" is active", func() bool {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		const body = `{"type":"bank_account","currency":"MXN","destination":"` + CLABE + `"}`
+		activate := func(o Client, id string) {
+			Eventually(t, id+" is active", func() bool {
 				_, err := s.App.Wallets.Activate(ctx)
-				must(t, err)
-				return o.get(t, "/wallets/"+id).text(t, "status") == "active"
+				Must(t, err)
+				return o.Get(t, "/wallets/"+id).Text(t, "status") == "active"
 			})
 		}
 		// The sandbox plays it on demand, and the test clock passes it.
-		o.fund(t, false, 100_00)
-		cool := o.post(t, "/wallets", body, "Sandbox-Simulate: cool_down").want(t, http.StatusCreated)
-		if got := cool.text(t, "status"); got != "pending_verification" {
+		o.Fund(t, false, 100_00)
+		cool := o.Post(t, "/wallets", body, "Sandbox-Simulate: cool_down").Want(t, http.StatusCreated)
+		if got := cool.Text(t, "status"); got != "pending_verification" {
 			t.Errorf("with a cool-down the wallet is %s", got)
 		}
-		o.post(t, "/withdrawals", `{"amount":10}`).refused(t, "409 conflict_state conflict_error param=walletId from=pending_verification action=withdraw")
-		o.post(t, "/sandbox/clock", `{"advance":"23h"}`).want(t, http.StatusOK)
-		o.post(t, "/withdrawals", `{"amount":10}`).refused(t, "409 conflict_state conflict_error param=walletId from=pending_verification action=withdraw")
-		o.post(t, "/sandbox/clock", `{"advance":"1h"}`).want(t, http.StatusOK)
-		o.post(t, "/withdrawals", `{"amount":10}`).want(t, http.StatusCreated)
-		activate(o, cool.text(t, "id"))
+		o.Post(t, "/withdrawals", `{"amount":10}`).Refused(t, "409 conflict_state conflict_error param=walletId from=pending_verification action=withdraw")
+		o.Post(t, "/sandbox/clock", `{"advance":"23h"}`).Want(t, http.StatusOK)
+		o.Post(t, "/withdrawals", `{"amount":10}`).Refused(t, "409 conflict_state conflict_error param=walletId from=pending_verification action=withdraw")
+		o.Post(t, "/sandbox/clock", `{"advance":"1h"}`).Want(t, http.StatusOK)
+		o.Post(t, "/withdrawals", `{"amount":10}`).Want(t, http.StatusCreated)
+		activate(o, cool.Text(t, "id"))
 
-		live := o.live()
-		id := live.post(t, "/wallets", body).want(t, http.StatusCreated).text(t, "id")
-		s.clock.advance(24*time.Hour - time.Minute)
+		live := o.Production()
+		id := live.Post(t, "/wallets", body).Want(t, http.StatusCreated).Text(t, "id")
+		s.Clock.Advance(24*time.Hour - time.Minute)
 		_, err := s.App.Wallets.Activate(ctx)
-		must(t, err)
-		if got := live.get(t, "/wallets/"+id).text(t, "status"); got != "pending_verification" {
+		Must(t, err)
+		if got := live.Get(t, "/wallets/"+id).Text(t, "status"); got != "pending_verification" {
 			t.Errorf("in production the wallet is %s before a day has passed", got)
 		}
-		s.clock.advance(time.Minute)
+		s.Clock.Advance(time.Minute)
 		activate(live, id)
 	})
 }
 
 func TestDestinationIsOneWallet(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		spellings := []string{clabe, "032 180 00011835971 9", "032-180-00011835971-9", " " + clabe + " "}
-		replies := make([]reply, 16)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		spellings := []string{CLABE, "032 180 00011835971 9", "032-180-00011835971-9", " " + CLABE + " "}
+		replies := make([]Reply, 16)
 		var all sync.WaitGroup
 		for i := range replies {
 			all.Go(func() {
-				replies[i] = o.post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"MXN","destination":%q}`, spellings[i%len(spellings)]))
+				replies[i] = o.Post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"MXN","destination":%q}`, spellings[i%len(spellings)]))
 			})
 		}
 		all.Wait()
 		var made []string
 		for _, r := range replies {
-			if r.status == http.StatusCreated {
-				made = append(made, r.text(t, "id"))
+			if r.Status == http.StatusCreated {
+				made = append(made, r.Text(t, "id"))
 				continue
 			}
-			r.refused(t, "409 conflict_state conflict_error param=destination reason=duplicate_destination from=active action=create")
+			r.Refused(t, "409 conflict_state conflict_error param=destination reason=duplicate_destination from=active action=create")
 		}
-		if list := ids(t, o.get(t, "/wallets")); len(made) != 1 || !slices.Equal(list, made) {
+		if list := IDs(t, o.Get(t, "/wallets")); len(made) != 1 || !slices.Equal(list, made) {
 			t.Fatalf("16 requests with one destination made %v and left %v, want one", made, list)
 		}
 		// Others may have it, and so may the shop once it has deleted it.
-		s.shop(t).wallet(t)
-		o.sibling(t).wallet(t)
-		o.live().wallet(t)
+		s.NewShop(t).Wallet(t)
+		Sibling(t, o).Wallet(t)
+		o.Production().Wallet(t)
 		for range 2 { // deleting twice is harmless
-			o.delete(t, "/wallets/"+made[0]).is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"deleted":true}`, made[0]))
+			o.Delete(t, "/wallets/"+made[0]).Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"deleted":true}`, made[0]))
 		}
-		o.get(t, "/wallets/"+made[0]).is(t, http.StatusOK, wallet(`null`, "bank_account", "MXN", "spei", "032****9719", "disabled", false))
-		again := o.wallet(t)
-		if list := ids(t, o.get(t, "/wallets?status=active")); !slices.Equal(list, []string{again}) {
+		o.Get(t, "/wallets/"+made[0]).Is(t, http.StatusOK, wallet(`null`, "bank_account", "MXN", "spei", "032****9719", "disabled", false))
+		again := o.Wallet(t)
+		if list := IDs(t, o.Get(t, "/wallets?status=active")); !slices.Equal(list, []string{again}) {
 			t.Errorf("active are %v, want the new one %s", list, again)
 		}
 	})
 }
 
 func TestShopHasOneDefaultWallet(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				o.post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d","isDefault":true}`, i)).want(t, http.StatusCreated)
+				o.Post(t, "/wallets", fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d","isDefault":true}`, i)).Want(t, http.StatusCreated)
 			})
 		}
 		all.Wait()
 		usual := 0
-		rows, _ := o.get(t, "/wallets").at(t, "data")
+		rows, _ := o.Get(t, "/wallets").At(t, "data")
 		for _, row := range rows.([]any) {
 			if row.(map[string]any)["isDefault"] == true {
 				usual++
@@ -174,53 +174,53 @@ func TestShopHasOneDefaultWallet(t *testing.T) {
 		if n := len(rows.([]any)); n != 4 || usual != 1 {
 			t.Errorf("of %d wallets %d are the default, want 1 of 4", n, usual)
 		}
-		last := o.wallet(t, `{"type":"bank_account","currency":"USD","destination":"ACCOUNT9","isDefault":true}`)
-		o.fund(t, false, 100_00)
-		if got := o.get(t, "/withdrawals/"+o.withdraw(t, "10")).text(t, "walletId"); got != last {
+		last := o.Wallet(t, `{"type":"bank_account","currency":"USD","destination":"ACCOUNT9","isDefault":true}`)
+		o.Fund(t, false, 100_00)
+		if got := o.Get(t, "/withdrawals/"+o.Withdraw(t, "10")).Text(t, "walletId"); got != last {
 			t.Errorf("a withdrawal that names no wallet goes to %s, want the default %s", got, last)
 		}
-		o.delete(t, "/wallets/"+last).want(t, http.StatusOK)
-		o.post(t, "/withdrawals", `{"amount":10}`).refused(t, "400 missing_field invalid_request_error param=walletId missing=walletId")
-		o.post(t, "/withdrawals", `{"amount":10,"walletId":"`+last+`"}`).refused(t, "409 conflict_state conflict_error param=walletId from=disabled action=withdraw")
+		o.Delete(t, "/wallets/"+last).Want(t, http.StatusOK)
+		o.Post(t, "/withdrawals", `{"amount":10}`).Refused(t, "400 missing_field invalid_request_error param=walletId missing=walletId")
+		o.Post(t, "/withdrawals", `{"amount":10,"walletId":"`+last+`"}`).Refused(t, "409 conflict_state conflict_error param=walletId from=disabled action=withdraw")
 	})
 }
 
 func TestWalletsAndWithdrawalsAreTheirShopsOwn(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		o.fund(t, false, 100_00)
-		w := o.wallet(t)
-		out := o.withdraw(t, "10")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 100_00)
+		w := o.Wallet(t)
+		out := o.Withdraw(t, "10")
 		const noWallet, noWithdrawal = "404 wallet_not_found invalid_request_error", "404 withdrawal_not_found invalid_request_error"
-		stranger, sibling := s.shop(t), o.sibling(t)
-		stranger.fund(t, false, 100_00)
-		for name, who := range map[string]shop{"another merchant": stranger, "another shop": sibling, "production": o.live()} {
-			who.get(t, "/wallets/"+w).refused(t, noWallet)
-			who.delete(t, "/wallets/"+w).refused(t, noWallet)
-			who.get(t, "/withdrawals/"+out).refused(t, noWithdrawal)
-			who.post(t, "/withdrawals/"+out+"/cancel", "").refused(t, noWithdrawal)
+		stranger, sibling := s.NewShop(t), Sibling(t, o)
+		stranger.Fund(t, false, 100_00)
+		for name, who := range map[string]Client{"another merchant": stranger, "another shop": sibling, "production": o.Production()} {
+			who.Get(t, "/wallets/"+w).Refused(t, noWallet)
+			who.Delete(t, "/wallets/"+w).Refused(t, noWallet)
+			who.Get(t, "/withdrawals/"+out).Refused(t, noWithdrawal)
+			who.Post(t, "/withdrawals/"+out+"/cancel", "").Refused(t, noWithdrawal)
 			for _, path := range []string{"/wallets", "/withdrawals", "/withdrawals?walletId=" + w} {
-				if n := who.get(t, path).text(t, "pagination.total"); n != "0" {
+				if n := who.Get(t, path).Text(t, "pagination.total"); n != "0" {
 					t.Errorf("%s sees %s of %s", name, n, path)
 				}
 			}
-			if who.credential != o.Live.Secret { // production asks for a verification first
-				who.post(t, "/withdrawals", `{"amount":10,"walletId":"`+w+`"}`).refused(t, noWallet)
+			if who.Credential != o.Live.Secret { // production asks for a verification first
+				who.Post(t, "/withdrawals", `{"amount":10,"walletId":"`+w+`"}`).Refused(t, noWallet)
 			}
 		}
 		for _, id := range []string{"wal_1", "x", "%00", "%ff", strings.Repeat("w", 300)} {
-			o.get(t, "/wallets/"+id).refused(t, noWallet)
-			o.delete(t, "/wallets/"+id).refused(t, noWallet)
-			o.get(t, "/withdrawals/"+id).refused(t, noWithdrawal)
+			o.Get(t, "/wallets/"+id).Refused(t, noWallet)
+			o.Delete(t, "/wallets/"+id).Refused(t, noWallet)
+			o.Get(t, "/withdrawals/"+id).Refused(t, noWithdrawal)
 		}
-		if got := o.get(t, "/wallets/"+w).text(t, "status"); got != "active" {
+		if got := o.Get(t, "/wallets/"+w).Text(t, "status"); got != "active" {
 			t.Errorf("after others' calls the wallet is %s", got)
 		}
 		// The balance is the merchant's: a sibling withdraws from the same one.
-		sibling.wallet(t)
-		sibling.post(t, "/withdrawals", `{"amount":90.01}`).refused(t, "422 balance_insufficient balance_error param=amount")
-		sibling.withdraw(t, "90")
-		if got := o.available(t); got != "0" {
+		sibling.Wallet(t)
+		sibling.Post(t, "/withdrawals", `{"amount":90.01}`).Refused(t, "422 balance_insufficient balance_error param=amount")
+		sibling.Withdraw(t, "90")
+		if got := Available(t, o); got != "0" {
 			t.Errorf("available is %s after both withdrew, want 0", got)
 		}
 	})

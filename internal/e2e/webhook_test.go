@@ -15,72 +15,72 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-func (o shop) patch(t *testing.T, path, body string) reply {
+func patch(t *testing.T, o Client, path, body string) Reply {
 	t.Helper()
-	return o.call(t, http.MethodPatch, path, body, "Content-Type: application/json")
+	return o.Call(t, http.MethodPatch, path, body, "Content-Type: application/json")
 }
 
 // await waits for what the service does by itself at an endpoint.
-func (c *receiver) awaits(t *testing.T, n int) []received {
+func (c *Receiver) Awaits(t *testing.T, n int) []Received {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool { return len(c.deliveries()) >= n })
-	return c.deliveries()
+	Eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool { return len(c.Deliveries()) >= n })
+	return c.Deliveries()
 }
 
-// only fails the test when there are other than n deliveries once nothing is
+// onlyOne fails the test when there are other than n deliveries once nothing is
 // due any more.
-func (c *receiver) only(t *testing.T, n int) {
+func onlyOne(t *testing.T, c *Receiver, n int) {
 	t.Helper()
-	c.service.rest(t)
-	if got := len(c.deliveries()); got != n {
+	dispatchAll(t, c.Instance)
+	if got := len(c.Deliveries()); got != n {
 		t.Errorf("the endpoint was called %d times, want %d", got, n)
 	}
 }
 
-// rest dispatches until there is nothing to do now. What is under way is
+// dispatchAll dispatches until there is nothing to do now. What is under way is
 // leased for half a minute; no retry is due then.
-func (s *service) rest(t *testing.T) {
+func dispatchAll(t *testing.T, s *Instance) {
 	t.Helper()
-	eventually(t, "there is nothing to do", func() bool {
+	Eventually(t, "there is nothing to do", func() bool {
 		n, err := s.App.Webhooks.Dispatch(ctx)
-		must(t, err)
-		due := s.due(t)
-		wait := due.Sub(s.clock.now())
+		Must(t, err)
+		due := s.Due(t)
+		wait := due.Sub(s.Clock.Now())
 		return n == 0 && (due.IsZero() || wait > 2*time.Second && wait < 13*time.Second || wait > 31*time.Second)
 	})
 }
 
 func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, stranger := s.shop(t), s.shop(t)
-		first, second := s.receive(t), s.receive(t)
-		made := o.post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, hook.FirstEvents)).want(t, http.StatusCreated)
-		id, secret := made.text(t, "id"), made.text(t, "secret")
+	Each(t, func(t *testing.T, s *Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		first, second := s.Receive(t), s.Receive(t)
+		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, hook.FirstEvents)).Want(t, http.StatusCreated)
+		id, secret := made.Text(t, "id"), made.Text(t, "secret")
 		path := "/webhooks/" + id
 		shown := func(url, events, status, reason, description, last string) string {
 			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
 				"secretPreview":%q,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
-				id, url, events, hook.FirstEvents, status, reason, description, made.text(t, "secretPreview"), made.text(t, "createdAt"), last)
+				id, url, events, hook.FirstEvents, status, reason, description, made.Text(t, "secretPreview"), made.Text(t, "createdAt"), last)
 		}
-		o.get(t, path).is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
+		o.Get(t, path).Is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
 
 		// Absent and null say nothing; what is named changes alone.
-		before := o.get(t, path)
-		o.patch(t, path, `{}`).is(t, http.StatusOK, string(before.body))
-		o.patch(t, path, `{"url":null,"events":null,"description":null,"status":null,"secret":"whsec_mine"}`).is(t, http.StatusOK, string(before.body))
-		o.patch(t, path, `{"events":["payment.completed","*"]}`).is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", `"one"`, "null"))
-		o.patch(t, path, `{"description":""}`).is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", "null", "null"))
-		first.about(t, o.create(t, card), 1)[0].verify(t, s, secret)
-		o.patch(t, path, fmt.Sprintf(`{"url":%q}`, second.URL)).is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
-		second.about(t, o.create(t, card), 1)[0].verify(t, s, secret)
+		before := o.Get(t, path)
+		patch(t, o, path, `{}`).Is(t, http.StatusOK, string(before.Body))
+		patch(t, o, path, `{"url":null,"events":null,"description":null,"status":null,"secret":"whsec_mine"}`).Is(t, http.StatusOK, string(before.Body))
+		patch(t, o, path, `{"events":["payment.completed","*"]}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", `"one"`, "null"))
+		patch(t, o, path, `{"description":""}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", "null", "null"))
+		first.About(t, o.Create(t, Card), 1)[0].Verify(t, s, secret)
+		patch(t, o, path, fmt.Sprintf(`{"url":%q}`, second.URL)).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		second.About(t, o.Create(t, Card), 1)[0].Verify(t, s, secret)
 
 		// A disabled one is told nothing, also of what happened meanwhile.
-		o.patch(t, path, `{"status":"disabled"}`).is(t, http.StatusOK, shown(second.URL, `["*"]`, "disabled", `"<text>"`, "null", `"<time>"`))
-		o.create(t, card)
-		o.patch(t, path, `{"status":"enabled"}`).is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
-		second.about(t, o.create(t, card), 1)[0].verify(t, s, secret)
-		second.only(t, 2)
-		first.only(t, 1)
+		patch(t, o, path, `{"status":"disabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "disabled", `"<text>"`, "null", `"<time>"`))
+		o.Create(t, Card)
+		patch(t, o, path, `{"status":"enabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		second.About(t, o.Create(t, Card), 1)[0].Verify(t, s, secret)
+		onlyOne(t, second, 2)
+		onlyOne(t, first, 1)
 
 		for _, c := range []struct{ body, want string }{
 			{`{"events":[]}`, "400 missing_field invalid_request_error param=events issues=events missing=events"},
@@ -94,60 +94,60 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 			{`{"description":"` + strings.Repeat("ñ", 201) + `"}`, "400 invalid_request invalid_request_error param=description issues=description"},
 			{`[`, "400 invalid_json invalid_request_error"},
 		} {
-			o.patch(t, path, c.body).refused(t, c.want)
+			patch(t, o, path, c.body).Refused(t, c.want)
 		}
-		o.get(t, path).is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
-		o.call(t, http.MethodPatch, path, `{}`).refused(t, "415 content_type_required invalid_request_error")
+		o.Get(t, path).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		o.Call(t, http.MethodPatch, path, `{}`).Refused(t, "415 content_type_required invalid_request_error")
 
 		// Nobody else's exists.
-		for _, who := range []shop{stranger, o.live()} {
-			who.get(t, path).refused(t, "404 webhook_not_found invalid_request_error")
-			who.patch(t, path, `{"status":"disabled"}`).refused(t, "404 webhook_not_found invalid_request_error")
-			who.post(t, path+"/rotate-secret", "").refused(t, "404 webhook_not_found invalid_request_error")
-			who.get(t, path+"/deliveries").refused(t, "404 webhook_not_found invalid_request_error")
-			who.get(t, path+"/inbox").refused(t, "404 webhook_not_found invalid_request_error")
+		for _, who := range []Client{stranger, o.Production()} {
+			who.Get(t, path).Refused(t, "404 webhook_not_found invalid_request_error")
+			patch(t, who, path, `{"status":"disabled"}`).Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Post(t, path+"/rotate-secret", "").Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Get(t, path+"/deliveries").Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Get(t, path+"/inbox").Refused(t, "404 webhook_not_found invalid_request_error")
 		}
-		o.as(o.Sandbox.Publishable).get(t, path).refused(t, "403 key_kind_not_allowed permission_error")
+		o.As(o.Sandbox.Publishable).Get(t, path).Refused(t, "403 key_kind_not_allowed permission_error")
 		for _, id := range []string{"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "wh_%00", "wh_%ff"} {
-			o.get(t, "/webhooks/"+id).refused(t, "404 webhook_not_found invalid_request_error")
-			o.patch(t, "/webhooks/"+id, `{}`).refused(t, "404 webhook_not_found invalid_request_error")
+			o.Get(t, "/webhooks/"+id).Refused(t, "404 webhook_not_found invalid_request_error")
+			patch(t, o, "/webhooks/"+id, `{}`).Refused(t, "404 webhook_not_found invalid_request_error")
 		}
-		o.delete(t, path).want(t, http.StatusOK)
-		o.patch(t, path, `{"status":"enabled"}`).refused(t, "404 webhook_not_found invalid_request_error")
+		o.Delete(t, path).Want(t, http.StatusOK)
+		patch(t, o, path, `{"status":"enabled"}`).Refused(t, "404 webhook_not_found invalid_request_error")
 	})
 }
 
 func TestManagedWebhookBecomesTheOwnersWithAURL(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		made := o.post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).want(t, http.StatusCreated)
-		path := "/webhooks/" + made.text(t, "id")
-		if r := o.patch(t, path, fmt.Sprintf(`{"url":%q}`, made.text(t, "url"))); r.text(t, "managed") != "true" {
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		made := o.Post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).Want(t, http.StatusCreated)
+		path := "/webhooks/" + made.Text(t, "id")
+		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, made.Text(t, "url"))); r.Text(t, "managed") != "true" {
 			t.Errorf("its own address made it the owner's: %s", r)
 		}
-		if r := o.patch(t, path, fmt.Sprintf(`{"url":%q}`, endpoint.URL)); r.text(t, "managed") != "false" || r.text(t, "url") != endpoint.URL {
+		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, endpoint.URL)); r.Text(t, "managed") != "false" || r.Text(t, "url") != endpoint.URL {
 			t.Errorf("want the owner's endpoint: %s", r)
 		}
-		endpoint.about(t, o.create(t, card), 1)[0].verify(t, s, made.text(t, "secret"))
-		if r := o.get(t, path+"/inbox"); r.text(t, "pagination.total") != "0" {
+		endpoint.About(t, o.Create(t, Card), 1)[0].Verify(t, s, made.Text(t, "secret"))
+		if r := o.Get(t, path+"/inbox"); r.Text(t, "pagination.total") != "0" {
 			t.Errorf("the inbox got what went to the owner's endpoint: %s", r)
 		}
 	})
 }
 
-// standard does what the Standard Webhooks libraries do: the secret is base64
+// verifyStandard does what the Standard Webhooks libraries do: the secret is base64
 // after whsec_, and any one of the signatures will do.
-func (d received) standard(t *testing.T, secret string) bool {
+func verifyStandard(t *testing.T, d Received, secret string) bool {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) < 24 || len(key) > 64 {
 		t.Fatalf("%q is no secret of Standard Webhooks: %v", secret, err)
 	}
 	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s.%s.%s", d.header.Get("webhook-id"), d.header.Get("webhook-timestamp"), d.body)
+	fmt.Fprintf(mac, "%s.%s.%s", d.Header.Get("webhook-id"), d.Header.Get("webhook-timestamp"), d.Body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-	for signature := range strings.FieldsSeq(d.header.Get("webhook-signature")) {
+	for signature := range strings.FieldsSeq(d.Header.Get("webhook-signature")) {
 		if signature == want {
 			return true
 		}
@@ -156,47 +156,47 @@ func (d received) standard(t *testing.T, secret string) bool {
 }
 
 func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		made := o.subscribe(t, endpoint.URL, `"*"`)
-		path := "/webhooks/" + made.text(t, "id")
-		secrets := []string{made.text(t, "secret")}
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		made := o.Subscribe(t, endpoint.URL, `"*"`)
+		path := "/webhooks/" + made.Text(t, "id")
+		secrets := []string{made.Text(t, "secret")}
 		rotate := func() {
 			t.Helper()
-			at := s.clock.now()
-			r := o.post(t, path+"/rotate-secret", "")
-			r.is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"secret":"<secret>","previousSecretExpiresAt":"<time>"}`, made.text(t, "id")))
-			until, err := time.Parse(time.RFC3339, r.text(t, "previousSecretExpiresAt"))
-			must(t, err)
-			if grace := until.Sub(at); grace < 24*time.Hour-time.Second || grace > 24*time.Hour+patience {
+			at := s.Clock.Now()
+			r := o.Post(t, path+"/rotate-secret", "")
+			r.Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"secret":"<secret>","previousSecretExpiresAt":"<time>"}`, made.Text(t, "id")))
+			until, err := time.Parse(time.RFC3339, r.Text(t, "previousSecretExpiresAt"))
+			Must(t, err)
+			if grace := until.Sub(at); grace < 24*time.Hour-time.Second || grace > 24*time.Hour+Patience {
 				t.Errorf("the previous secret signs for %s, want a day", grace)
 			}
-			now := o.get(t, path)
-			if now.text(t, "previousSecretExpiresAt") != r.text(t, "previousSecretExpiresAt") ||
-				!strings.HasSuffix(r.text(t, "secret"), strings.TrimPrefix(now.text(t, "secretPreview"), "whsec_…")) {
+			now := o.Get(t, path)
+			if now.Text(t, "previousSecretExpiresAt") != r.Text(t, "previousSecretExpiresAt") ||
+				!strings.HasSuffix(r.Text(t, "secret"), strings.TrimPrefix(now.Text(t, "secretPreview"), "whsec_…")) {
 				t.Errorf("after %s the webhook is %s", r, now)
 			}
-			if _, shown := now.at(t, "secret"); shown {
+			if _, shown := now.At(t, "secret"); shown {
 				t.Errorf("a secret is shown again: %s", now)
 			}
-			secrets = append(secrets, r.text(t, "secret"))
+			secrets = append(secrets, r.Text(t, "secret"))
 		}
 		// signs says which of the secrets sign, in both schemes.
 		signs := func(want string) {
 			t.Helper()
-			d := endpoint.about(t, o.create(t, card), 1)[0]
-			header, got, standard := d.header.Get("X-Service-Signature"), "", ""
+			d := endpoint.About(t, o.Create(t, Card), 1)[0]
+			header, got, standard := d.Header.Get("X-Service-Signature"), "", ""
 			for i, secret := range secrets {
-				if webhook.Verify(header, d.body, secret, s.clock.now(), webhook.Tolerance) == nil {
+				if webhook.Verify(header, d.Body, secret, s.Clock.Now(), webhook.Tolerance) == nil {
 					got += fmt.Sprint(i)
 				}
-				if d.standard(t, secret) {
+				if verifyStandard(t, d, secret) {
 					standard += fmt.Sprint(i)
 				}
 			}
 			if got != want || standard != want {
-				t.Errorf("the secrets %s sign %q and %s sign %q, want %s", got, header, standard, d.header.Get("webhook-signature"), want)
+				t.Errorf("the secrets %s sign %q and %s sign %q, want %s", got, header, standard, d.Header.Get("webhook-signature"), want)
 			}
 			if strings.Contains(header, ",v0=") != (len(want) == 2) || strings.Count(header, "v1=") != 1 {
 				t.Errorf("the signature is %q with %d secrets", header, len(want))
@@ -207,49 +207,49 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 		signs("01")
 		rotate()
 		signs("12")
-		s.clock.advance(23 * time.Hour)
+		s.Clock.Advance(23 * time.Hour)
 		signs("12")
-		s.clock.advance(time.Hour)
+		s.Clock.Advance(time.Hour)
 		signs("2")
-		if r := o.get(t, path); r.text(t, "previousSecretExpiresAt") != "<nil>" {
+		if r := o.Get(t, path); r.Text(t, "previousSecretExpiresAt") != "<nil>" {
 			t.Errorf("the grace goes on: %s", r)
 		}
 		rotate()
 		signs("23")
-		o.post(t, "/webhooks/wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/rotate-secret", "").refused(t, "404 webhook_not_found invalid_request_error")
+		o.Post(t, "/webhooks/wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/rotate-secret", "").Refused(t, "404 webhook_not_found invalid_request_error")
 	})
 }
 
 func TestStandardWebhooksLibrariesVerifyWithTheSecret(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		secret := o.subscribe(t, endpoint.URL, `"*"`).text(t, "secret")
-		if d := endpoint.about(t, o.create(t, card), 1)[0]; !d.standard(t, secret) {
-			t.Errorf("%v does not verify with %s", d.header, secret)
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"*"`).Text(t, "secret")
+		if d := endpoint.About(t, o.Create(t, Card), 1)[0]; !verifyStandard(t, d, secret) {
+			t.Errorf("%v does not verify with %s", d.Header, secret)
 		}
 	})
 }
 
 func TestChangesRotationsAndReplaysAreInTheAuditLog(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o := s.shop(t)
-		endpoint := s.receive(t)
-		endpoint.answers(respond(http.StatusInternalServerError))
-		h := o.hook(t, endpoint.URL+"/path?token=hush", `"*"`)
-		o.create(t, card)
-		delivery := h.last(t, "failed").text(t, "id")
+	Each(t, func(t *testing.T, s *Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(Respond(http.StatusInternalServerError))
+		h := o.Hook(t, endpoint.URL+"/path?token=hush", `"*"`)
+		o.Create(t, Card)
+		delivery := h.Last(t, "failed").Text(t, "id")
 
-		o.patch(t, h.path(""), `{}`).want(t, http.StatusOK) // changes nothing
-		o.patch(t, h.path(""), `{"url":"/hooks"}`).want(t, http.StatusBadRequest)
-		changed := o.patch(t, h.path(""), `{"description":"mine"}`).want(t, http.StatusOK)
-		e := o.act(t, audit.WebhookUpdated, h.id)
-		o.byRequest(t, e, changed)
-		rotated := o.post(t, h.path("/rotate-secret"), "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, audit.WebhookRotated, h.id), rotated)
-		replayed := o.post(t, h.path("/deliveries/"+delivery+"/replay"), "").want(t, http.StatusOK)
-		o.byRequest(t, o.act(t, audit.DeliveryReplayed, delivery), replayed)
-		for _, e := range o.acts(t) {
+		patch(t, o, h.Path(""), `{}`).Want(t, http.StatusOK) // changes nothing
+		patch(t, o, h.Path(""), `{"url":"/hooks"}`).Want(t, http.StatusBadRequest)
+		changed := patch(t, o, h.Path(""), `{"description":"mine"}`).Want(t, http.StatusOK)
+		e := AuditEntry(t, o, audit.WebhookUpdated, h.ID)
+		AuditByRequest(t, o, e, changed)
+		rotated := o.Post(t, h.Path("/rotate-secret"), "").Want(t, http.StatusOK)
+		AuditByRequest(t, o, AuditEntry(t, o, audit.WebhookRotated, h.ID), rotated)
+		replayed := o.Post(t, h.Path("/deliveries/"+delivery+"/replay"), "").Want(t, http.StatusOK)
+		AuditByRequest(t, o, AuditEntry(t, o, audit.DeliveryReplayed, delivery), replayed)
+		for _, e := range AuditActs(t, o) {
 			if told := fmt.Sprint(e.Details); strings.Contains(told, "hush") || strings.Contains(told, "whsec_") {
 				t.Errorf("the audit log tells a secret: %+v", e)
 			}

@@ -28,20 +28,20 @@ func endpointBody(n int) string {
 // Each event goes to all endpoints of a shop, so there is a bound of them that no race passes.
 func TestShopHasSoManyWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := startWith(t, database, &clock{}, func(c *daemon.Config) { c.WebhooksPerShop = 3 })
-		o, other := s.shop(t), s.shop(t)
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) { c.WebhooksPerShop = 3 })
+		o, other := s.NewShop(t), s.NewShop(t)
 		var mu sync.Mutex
 		var made []string
 		var race sync.WaitGroup
 		for i := range 12 {
 			race.Go(func() {
-				r := o.post(t, "/webhooks", endpointBody(i))
+				r := o.Post(t, "/webhooks", endpointBody(i))
 				mu.Lock()
 				defer mu.Unlock()
-				if r.status == http.StatusCreated {
-					made = append(made, r.text(t, "id"))
+				if r.Status == http.StatusCreated {
+					made = append(made, r.Text(t, "id"))
 				} else {
-					r.refused(t, "409 conflict_state conflict_error")
+					r.Refused(t, "409 conflict_state conflict_error")
 				}
 			})
 		}
@@ -49,38 +49,38 @@ func TestShopHasSoManyWebhooks(t *testing.T) {
 		if len(made) != 3 {
 			t.Fatalf("%d of 12 webhooks were made at once, want 3", len(made))
 		}
-		o.post(t, "/webhooks", `{"events":["*"]}`).refused(t, "409 conflict_state conflict_error") // inboxes count too
-		o.live().post(t, "/webhooks", endpointBody(1)).want(t, http.StatusCreated)                 // production is apart
-		other.post(t, "/webhooks", endpointBody(1)).want(t, http.StatusCreated)
-		o.patch(t, "/webhooks/"+made[0], `{"status":"disabled"}`).want(t, http.StatusOK)
-		o.post(t, "/webhooks", endpointBody(20)).refused(t, "409 conflict_state conflict_error")
-		o.patch(t, "/webhooks/"+made[0], `{"status":"enabled","url":"https://shop.example/new"}`).want(t, http.StatusOK)
-		o.delete(t, "/webhooks/"+made[1]).want(t, http.StatusOK)
-		o.post(t, "/webhooks", endpointBody(21)).want(t, http.StatusCreated)
-		o.post(t, "/webhooks", endpointBody(22)).refused(t, "409 conflict_state conflict_error")
+		o.Post(t, "/webhooks", `{"events":["*"]}`).Refused(t, "409 conflict_state conflict_error") // inboxes count too
+		o.Production().Post(t, "/webhooks", endpointBody(1)).Want(t, http.StatusCreated)           // production is apart
+		other.Post(t, "/webhooks", endpointBody(1)).Want(t, http.StatusCreated)
+		patch(t, o, "/webhooks/"+made[0], `{"status":"disabled"}`).Want(t, http.StatusOK)
+		o.Post(t, "/webhooks", endpointBody(20)).Refused(t, "409 conflict_state conflict_error")
+		patch(t, o, "/webhooks/"+made[0], `{"status":"enabled","url":"https://shop.example/new"}`).Want(t, http.StatusOK)
+		o.Delete(t, "/webhooks/"+made[1]).Want(t, http.StatusOK)
+		o.Post(t, "/webhooks", endpointBody(21)).Want(t, http.StatusCreated)
+		o.Post(t, "/webhooks", endpointBody(22)).Refused(t, "409 conflict_state conflict_error")
 	})
 }
 
 func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
-	each(t, func(t *testing.T, s *service) {
-		o, other := s.shop(t), s.shop(t)
+	Each(t, func(t *testing.T, s *Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
 		const first = `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`
-		id := o.post(t, "/webhooks", first).want(t, http.StatusCreated).text(t, "id")
+		id := o.Post(t, "/webhooks", first).Want(t, http.StatusCreated).Text(t, "id")
 		const twice = "409 conflict_state conflict_error param=url"
 		for _, same := range []string{first, `{"events":["claim.opened","payment.completed","claim.opened"],"url":"https://shop.example/hook"}`,
 			`{"events":["payment.completed","claim.opened"],"url":"HTTPS://SHOP.example:443/hook#now"}`} {
-			r := o.post(t, "/webhooks", same)
-			if r.refused(t, twice); !strings.Contains(r.text(t, "error.message"), id) {
+			r := o.Post(t, "/webhooks", same)
+			if r.Refused(t, twice); !strings.Contains(r.Text(t, "error.message"), id) {
 				t.Errorf("the refusal does not name %s: %s", id, r)
 			}
 		}
-		second := o.post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/hook"}`).want(t, http.StatusCreated).text(t, "id")
-		third := o.post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/other"}`).want(t, http.StatusCreated).text(t, "id")
-		o.patch(t, "/webhooks/"+second, `{"events":["claim.opened","payment.completed"]}`).refused(t, twice)
-		o.patch(t, "/webhooks/"+third, `{"url":"https://shop.example/hook"}`).refused(t, twice)
-		o.patch(t, "/webhooks/"+id, `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`).want(t, http.StatusOK) // itself
-		other.post(t, "/webhooks", first).want(t, http.StatusCreated)
-		o.live().post(t, "/webhooks", first).want(t, http.StatusCreated)
+		second := o.Post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/hook"}`).Want(t, http.StatusCreated).Text(t, "id")
+		third := o.Post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/other"}`).Want(t, http.StatusCreated).Text(t, "id")
+		patch(t, o, "/webhooks/"+second, `{"events":["claim.opened","payment.completed"]}`).Refused(t, twice)
+		patch(t, o, "/webhooks/"+third, `{"url":"https://shop.example/hook"}`).Refused(t, twice)
+		patch(t, o, "/webhooks/"+id, `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`).Want(t, http.StatusOK) // itself
+		other.Post(t, "/webhooks", first).Want(t, http.StatusCreated)
+		o.Production().Post(t, "/webhooks", first).Want(t, http.StatusCreated)
 
 		// Of many at once one is made.
 		var race sync.WaitGroup
@@ -88,10 +88,10 @@ func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
 		made := 0
 		for range 8 {
 			race.Go(func() {
-				r := o.post(t, "/webhooks", endpointBody(1))
+				r := o.Post(t, "/webhooks", endpointBody(1))
 				mu.Lock()
 				defer mu.Unlock()
-				if r.status == http.StatusCreated {
+				if r.Status == http.StatusCreated {
 					made++
 				}
 			})
@@ -100,8 +100,8 @@ func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
 		if made != 1 {
 			t.Errorf("%d of 8 equal webhooks were made at once, want one", made)
 		}
-		o.delete(t, "/webhooks/"+id).want(t, http.StatusOK)
-		o.post(t, "/webhooks", first).want(t, http.StatusCreated)
+		o.Delete(t, "/webhooks/"+id).Want(t, http.StatusOK)
+		o.Post(t, "/webhooks", first).Want(t, http.StatusCreated)
 	})
 }
 
@@ -118,9 +118,9 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	var asked []string
 	prove := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		must(t, err)
+		Must(t, err)
 		var c struct{ Type, Challenge string }
-		must(t, json.Unmarshal(body, &c))
+		Must(t, json.Unmarshal(body, &c))
 		if c.Type != "webhook.challenge" || r.Header.Get(webhook.EventHeader) != c.Type || len(c.Challenge) < 20 {
 			t.Errorf("the challenge is %s %v", body, r.Header)
 		}
@@ -136,10 +136,10 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 			prove(w, r)
 		},
 	}
-	a := nodeOf(t, dbtest.SQLite(t), &clock{}, &faults{}, func(c *app.Config) {
+	a := NodeOf(t, dbtest.SQLite(t), &Clock{}, &Faults{}, func(c *app.Config) {
 		c.ProveWebhooks, c.Sender = true, webhook.NewSender(webhook.Config{Transport: hosts})
 	})
-	test := acme(t, a)
+	test := Acme(t, a)
 	live := test
 	live.Live = true
 	all := []string{hook.AllEvents}
@@ -156,7 +156,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Errorf("refused endpoints are kept: %v, %v", list, err)
 	}
 	sub, err := subscribe(live, "https://ours.example/")
-	must(t, err)
+	Must(t, err)
 	if _, err := subscribe(test, "https://stranger.example/"); err != nil { // the sandbox's prove nothing
 		t.Error(err)
 	}
@@ -167,8 +167,8 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	if err := edit("https://stranger.example/"); err == nil {
 		t.Error("an endpoint was moved to a stranger's")
 	}
-	must(t, edit("https://moved.example/"))
-	must(t, edit("https://moved.example/")) // which is no change
+	Must(t, edit("https://moved.example/"))
+	Must(t, edit("https://moved.example/")) // which is no change
 	if got := strings.Join(asked, " "); got != "error.example ours.example moved.example" {
 		t.Errorf("asked: %s", got)
 	}
@@ -176,7 +176,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 
 // A merchant whose endpoints hang has a part of the connections, and no more.
 func TestAMerchantsEndpointsTakeTheirShareAlone(t *testing.T) {
-	alone(t, func(t *testing.T, s *service) {
+	Alone(t, func(t *testing.T, s *Instance) {
 		const lanes, width, share = 10, 32, 256
 		var mu sync.Mutex
 		now, most := 0, 0
@@ -191,22 +191,22 @@ func TestAMerchantsEndpointsTakeTheirShareAlone(t *testing.T) {
 		t.Cleanup(slow.Close)
 		let := sync.OnceFunc(func() { close(release) })
 		t.Cleanup(let)
-		o, other := s.shop(t), s.shop(t)
+		o, other := s.NewShop(t), s.NewShop(t)
 		for i := range lanes {
-			o.post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, slow.URL, i)).want(t, http.StatusCreated)
+			o.Post(t, "/webhooks", fmt.Sprintf(`{"events":["payment.completed"],"url":"%s/%d"}`, slow.URL, i)).Want(t, http.StatusCreated)
 		}
-		endpoint := s.receive(t)
-		other.subscribe(t, endpoint.URL, `"payment.completed"`)
+		endpoint := s.Receive(t)
+		other.Subscribe(t, endpoint.URL, `"payment.completed"`)
 		for range width {
-			o.create(t, card)
+			o.Create(t, Card)
 		}
-		eventually(t, "the share is used up", func() bool {
+		Eventually(t, "the share is used up", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return now >= share
 		})
-		other.create(t, card)
-		endpoint.await(t, 1)
+		other.Create(t, Card)
+		endpoint.Await(t, 1)
 		mu.Lock()
 		if most != share {
 			t.Errorf("%d requests to one merchant's endpoints were under way, want %d of %d", most, share, lanes*width)

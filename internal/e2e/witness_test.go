@@ -23,7 +23,7 @@ func (s suite) Run() int {
 	if code != 0 || partial() {
 		return code
 	}
-	for _, w := range []*witness{&witnessed, &witnessedByOperators} {
+	for _, w := range []*witness{&witnessed, &WitnessedByOperators} {
 		if unseen := w.missing(); len(unseen) > 0 {
 			fmt.Fprintln(os.Stderr, "The OpenAPI document promises what no test of this package saw:\n\t"+strings.Join(unseen, "\n\t"))
 			code = 1
@@ -50,7 +50,7 @@ type witness struct {
 	unseen map[string]string // promises that no test can see, with the reason; a reply with one fails the test that sees it
 
 	mu     sync.Mutex // owns what follows
-	spec   *spec
+	spec   *Spec
 	seen   map[string]bool // "post /payments 402 card_declined"
 	events map[string]bool
 }
@@ -60,13 +60,13 @@ var witnessed = witness{seen: map[string]bool{}, events: map[string]bool{}, unse
 // noFault: a request that leads to one is a mistake of ours.
 const noFault = "no request is known that leads to one (TestFaultTellsNothingOfTheInside)"
 
-// witnessedByOperators is of the admin API's document.
-var witnessedByOperators = witness{seen: map[string]bool{}, unseen: map[string]string{
+// WitnessedByOperators is of the admin API's document.
+var WitnessedByOperators = witness{seen: map[string]bool{}, unseen: map[string]string{
 	"internal_error":      noFault,
 	"service_unavailable": "the store's queue is full then (internal/store proves when)",
 }}
 
-func (w *witness) reply(s *spec, method, template, status, code string) {
+func (w *witness) reply(s *Spec, method, template, status, code string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.spec = s
@@ -81,11 +81,11 @@ func (w *witness) event(kind string) {
 
 // sight names what was seen. An alias is what it stands for.
 func sight(method, template, status, code string) string {
-	return strings.TrimSpace(strings.Join([]string{method, canonical(template), status, code}, " "))
+	return strings.TrimSpace(strings.Join([]string{method, Canonical(template), status, code}, " "))
 }
 
-// canonical is the name that a legacy alias stands for.
-func canonical(template string) string {
+// Canonical is the name that a legacy alias stands for.
+func Canonical(template string) string {
 	if rest, ok := strings.CutPrefix(template, "/transactions"); ok {
 		return "/payments" + rest
 	}
@@ -115,15 +115,15 @@ func (w *witness) missing() (list []string) {
 		codes[s[strings.LastIndex(s, " ")+1:]] = true
 	}
 	maps.Copy(codes, w.events)
-	webhooks, _ := w.spec.tree["webhooks"].(map[string]any)
+	webhooks, _ := w.spec.Tree["webhooks"].(map[string]any)
 	for kind := range webhooks {
 		if !w.events[kind] && w.unseen[kind] == "" {
 			list = append(list, "event "+kind)
 		}
 	}
-	for template, item := range w.spec.paths {
+	for template, item := range w.spec.Paths {
 		for method, operation := range item.(map[string]any) {
-			responses, _ := at(operation, "responses")
+			responses, _ := At(operation, "responses")
 			for status := range responses.(map[string]any) {
 				list = append(list, w.missingOf(codes, method, template, status)...)
 			}
@@ -134,9 +134,9 @@ func (w *witness) missing() (list []string) {
 }
 
 func (w *witness) missingOf(codes map[string]bool, method, template, status string) (list []string) {
-	response, _ := w.spec.node([]string{"paths", template, method, "responses", status})
+	response, _ := w.spec.Node([]string{"paths", template, method, "responses", status})
 	if ref, ok := response["$ref"].(string); ok {
-		response, _ = w.spec.node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+		response, _ = w.spec.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
 	}
 	declared, _ := response["x-error-codes"].([]any)
 	if declared == nil {
