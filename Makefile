@@ -34,7 +34,7 @@ run: build ## start the service on SQLite with a demo merchant
 .PHONY: test
 test: tools lint spec worlds ## install what tests need, lint, and run everything, with the race detector
 	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -v /internal/simulation$$)
-	E2E_ENGINE=postgres $(GO) test -trimpath $(PARALLEL) -timeout 10m ./internal/e2e
+	E2E_ENGINE=postgres $(GO) test -trimpath $(PARALLEL) -timeout 10m ./internal/e2e/...
 
 # In a world one goroutine moves at a time: the race detector finds nothing, and takes ten times as long.
 .PHONY: worlds
@@ -47,7 +47,7 @@ spec: build ## lint the published OpenAPI documents, run generated clients, and 
 
 .PHONY: race
 race: ## run the end-to-end tests on both databases with the detector, and the races again and again
-	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e
+	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e/...
 	$(GO) test $(RACE) -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
 
 .PHONY: fuzz
@@ -58,7 +58,7 @@ fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
 
 .PHONY: sheet
 sheet: ## take a picture of every checkout page in every language, on phone and desktop, light and dark: bin/sheet
-	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e
+	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e/checkout
 
 .PHONY: bench
 bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
